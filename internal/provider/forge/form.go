@@ -15,6 +15,15 @@ type Field struct{ Name, Value string }
 // Form is a form in the order in which it is sent.
 type Form []Field
 
+// NewForm is a form of alternating names and values.
+func NewForm(namesAndValues ...string) Form {
+	var f Form
+	for pair := range slices.Chunk(namesAndValues, 2) {
+		f = append(f, Field{pair[0], pair[1]})
+	}
+	return f
+}
+
 // Get is the value of the first field of that name.
 func (f Form) Get(name string) string {
 	for _, p := range f {
