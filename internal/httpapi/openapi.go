@@ -22,7 +22,7 @@ func (a *private) openAPI(w http.ResponseWriter, _ *http.Request) {
 // list that the router is made from, and from the types that are sent, so it
 // cannot say something else.
 func openAPIDocument(version string) ([]byte, error) {
-	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	// A moment is a struct inside and a text or null outside.
 	registry.RegisterTypeAlias(reflect.TypeFor[order.Moment](), reflect.TypeFor[momentText]())
 	doc := &huma.OpenAPI{
@@ -48,7 +48,32 @@ func openAPIDocument(version string) ([]byte, error) {
 			item.Post = described
 		}
 	}
+	for name, schema := range registry.Map() {
+		tighten(name, schema)
+	}
 	return json.Marshal(doc)
+}
+
+// schemaName is the name of a type in the document: order.View is Order there.
+func schemaName(t reflect.Type, hint string) string {
+	name := strings.TrimSuffix(huma.DefaultSchemaNamer(t, hint), "View")
+	if name == "" || name == "Page" {
+		name += "Order"
+	}
+	return name
+}
+
+// tighten says what holds everywhere: lists are never null, and answers may gain
+// fields while bodies that are sent to us may not have others.
+func tighten(name string, schema *huma.Schema) {
+	if name != schemaName(reflect.TypeFor[registration](), "") && name != schemaName(reflect.TypeFor[nothing](), "") {
+		schema.AdditionalProperties = nil
+	}
+	for _, property := range schema.Properties {
+		if property.Type == huma.TypeArray {
+			property.Nullable = false
+		}
+	}
 }
 
 // momentText is how a moment appears: RFC 3339 in +08:00, or null.
@@ -94,6 +119,10 @@ func parameters(op operation) []*huma.Param {
 	}
 	for _, p := range op.query {
 		schema := &huma.Schema{Type: huma.TypeString, Format: p.format}
+		if p.name == limitParameter.name {
+			lowest, highest := 1.0, float64(pageMax)
+			schema = &huma.Schema{Type: huma.TypeInteger, Minimum: &lowest, Maximum: &highest, Default: pageDefault}
+		}
 		for _, v := range p.values {
 			schema.Enum = append(schema.Enum, v)
 		}
