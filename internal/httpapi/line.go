@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -98,6 +99,11 @@ func (e edge) wrap(next http.Handler) http.Handler {
 			out.WriteHeader(http.StatusHTTPVersionNotSupported)
 			return
 		}
+		if len(r.TransferEncoding) > 0 {
+			// A length may have stood beside it, which can no longer be seen, and
+			// a proxy may have gone by that. What follows is not taken for a request.
+			out.Header().Set("Connection", "close")
+		}
 		next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), lineKey{}, l)))
 	})
 }
@@ -138,12 +144,18 @@ func (e edge) panicked(p any) []slog.Attr {
 	return []slog.Attr{slog.String("panic", claim(text)), slog.String("stack", string(debug.Stack()))}
 }
 
-// claim cuts a text of a request to what a log line may carry.
+// claim cuts a text of a request to what a log line may carry: bounded, and
+// without anything that could look like another line or colour a terminal.
 func claim(s string) string {
 	if len(s) > maxClaimBytes {
 		s = s[:maxClaimBytes]
 	}
-	return strings.ToValidUTF8(s, string(utf8.RuneError))
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, s)
 }
 
 // peer is the address at the other end of the connection: the proxy's, where
