@@ -201,6 +201,39 @@ func TestHouseThreats(t *testing.T) {
 	}
 }
 
+// What people search for when they are woken up: every refusal code and every
+// metric is explained, and nothing is explained that is not there.
+func TestHouseCodesAndMetricsAreExplained(t *testing.T) {
+	for document, form := range map[string]*regexp.Regexp{
+		"docs/refusal-codes.md": regexp.MustCompile(`\b(wx|ali)\.[a-z0-9_]+`),
+		"docs/operations.md":    regexp.MustCompile(`\bnotifyd_[a-z0-9_]+`),
+	} {
+		explained := map[string]bool{}
+		for _, name := range form.FindAllString(readHouseFile(t, document), -1) {
+			explained[name] = true
+		}
+		said := map[string]bool{}
+		literal := regexp.MustCompile(`"(` + form.String() + `)"`)
+		for _, s := range mustSources(t) {
+			if s.isTest() {
+				continue
+			}
+			for _, found := range literal.FindAllStringSubmatch(s.text, -1) {
+				said[found[1]] = true
+				if !explained[found[1]] {
+					explained[found[1]] = true // once is enough
+					t.Errorf("%s says %s, which %s does not explain", s.path, found[1], document)
+				}
+			}
+		}
+		for name := range explained {
+			if !said[name] {
+				t.Errorf("%s explains %s, which the program does not say", document, name)
+			}
+		}
+	}
+}
+
 func TestHouseChangelogIsOpen(t *testing.T) {
 	text := readHouseFile(t, "CHANGELOG.md")
 	_, unreleased, found := strings.Cut(text, "\n## [Unreleased]\n")
