@@ -138,9 +138,15 @@ func (c *Config) ReadFile(path string) ([]byte, error) {
 
 // Finding makes a finding about an option, for instance
 // "merchants[0].endpoints[1].events[0]", placed where the file states it, or
-// else where it would have to be.
+// else where it would have to be; without a place when the file says nothing
+// near it.
 func (c *Config) Finding(path, text string) Finding {
-	line, column := c.root.place(path)
+	line, column := 0, 0
+	if first := steps(path); len(first) > 0 {
+		if _, ok := c.root.stated(first[0]); ok {
+			line, column = c.root.place(path)
+		}
+	}
 	return Finding{File: c.file, Line: line, Column: column, Path: path, Text: text}
 }
 

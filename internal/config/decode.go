@@ -212,12 +212,15 @@ func (d *decoder) fromFiles(f field, e entry, path string, both bool) bool {
 		texts.Index(i).SetString(text)
 		ok = d.check(where, texts.Index(i), here, f.tag.Get("check")) && ok
 	}
-	if f.list {
+	switch {
+	case !ok:
+		return false
+	case f.list:
 		f.value.Set(texts)
-	} else {
+	default:
 		f.value.Set(texts.Index(0))
 	}
-	return ok
+	return true
 }
 
 func elem(f field) reflect.Type {

@@ -95,7 +95,7 @@ func checkPostgres(raw string) string {
 func (c *Config) complete(report *Report) {
 	c.completeStore(report)
 	if c.Listen == c.Admin.Listen && !strings.HasSuffix(c.Listen, ":0") {
-		report.Fail(c.Finding("admin.listen", "this is the address of the public listener: the private one needs its own"))
+		report.Fail(c.Finding("listen", "admin.listen is the same address: the private listener needs its own"))
 	}
 	if len(c.Merchants) == 0 {
 		c.Merchants = []Merchant{{Name: DefaultMerchant}}
@@ -144,10 +144,10 @@ const (
 func (c *Config) unique(report *Report) func(what, name, path string) {
 	first := map[string]int{}
 	return func(what, name, path string) {
-		line, _ := c.root.place(path)
 		if name == "" {
 			return // reported as missing
 		}
+		line := c.Finding(path, "").Line
 		if other, ok := first[name]; ok {
 			report.Fail(c.Finding(path, fmt.Sprintf("there is another %s %q, in line %d", what, name, other)))
 			return

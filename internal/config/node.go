@@ -55,8 +55,8 @@ func (n *node) get(key string) (entry, bool) {
 	return entry{}, false
 }
 
-// place finds where the file states the option, or as far up the path as it
-// goes. A secret that comes from a file is stated by its _file key.
+// place finds where the file states the option below n, or as far down the path
+// as it goes. A secret that comes from a file is stated by its _file key.
 func (n *node) place(path string) (line, column int) {
 	if n == nil {
 		return 0, 0
