@@ -1,0 +1,139 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// commitBatch commits a batch as one unit of work. When that cannot be done
+// for a reason of its contents, each notification is tried alone, so that a bad
+// one never refuses another.
+func (r *Recorder) commitBatch(batch []*pending) {
+	verdicts, err := r.commitUnit(batch)
+	if err != nil && len(batch) > 1 && !errors.Is(err, ErrUnavailable) {
+		r.failed(fmt.Errorf("a batch of %d is tried one by one: %w", len(batch), err))
+		for _, p := range batch {
+			r.commitBatch([]*pending{p})
+		}
+		return
+	}
+	if err != nil {
+		r.failed(err)
+		for _, p := range batch {
+			r.answer(p, verdict{err: unavailable(err)})
+		}
+		return
+	}
+	for i, p := range batch {
+		r.answer(p, verdicts[i])
+	}
+}
+
+// commitUnit decides and commits a batch. The verdicts exist only when it is durable.
+func (r *Recorder) commitUnit(batch []*pending) (verdicts []verdict, err error) {
+	// A fault in a decision must cost the one notification that has it, not the
+	// process.
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("a decision failed: %v\n%s", v, debug.Stack())
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	want, err := r.wantOf(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
+	var changes *Changes
+	var repeats []Ref
+	rules := unitRules{now: r.opt.Now, newID: r.opt.NewID, require: r.opt.RequireRegistration}
+	err = transact(ctx, r.opt.Store, want, rules, func(u *unit) (*Changes, error) {
+		verdicts, repeats = u.recordAll(batch)
+		changes = u.finish()
+		u.conclude(verdicts)
+		return changes, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range repeats {
+		r.copies.count(ref.NotificationID)
+	}
+	if r.opt.Batch != nil {
+		r.opt.Batch(len(batch))
+	}
+	if r.opt.Committed != nil && len(changes.Events) > 0 {
+		r.opt.Committed(changes.Events)
+	}
+	return verdicts, nil
+}
+
+// wantOf lists what deciding the batch needs to see. An order that a message
+// names only by its transaction is looked up first; should that change before
+// the locks are held, the unit asks again.
+func (r *Recorder) wantOf(ctx context.Context, batch []*pending) (Want, error) {
+	var want Want
+	var byTxn []TxnKey
+	for _, p := range batch {
+		want.FactKeys = append(want.FactKeys, p.key)
+		if p.n.ProviderID != "" {
+			want.ProviderKeys = append(want.ProviderKeys, ProviderKey{p.n.Provider, p.n.Scope, p.n.ProviderID})
+		}
+		for i := range p.n.Facts {
+			f := &p.n.Facts[i]
+			want.addFact(f)
+			if f.ByTxn {
+				byTxn = append(byTxn, f.Txn())
+			}
+		}
+	}
+	if len(byTxn) == 0 {
+		return want, nil
+	}
+	kept, err := r.opt.Store.Payments(ctx, byTxn)
+	for _, p := range kept {
+		want.Orders = append(want.Orders, p.Order)
+	}
+	return want, err
+}
+
+// recordAll decides a batch. Copies within it count as repeats of the first.
+func (u *unit) recordAll(batch []*pending) ([]verdict, []Ref) {
+	verdicts := make([]verdict, len(batch))
+	var repeats []Ref
+	first := map[FactKey]string{}
+	for i, p := range batch {
+		if ref, known := u.found.Known[p.key]; known {
+			verdicts[i].receipt = Receipt{NotificationID: ref.NotificationID, Outcome: ref.Outcome, Reason: ref.Reason, Repeat: true}
+			repeats = append(repeats, ref)
+			continue
+		}
+		if id, twice := first[p.key]; twice {
+			verdicts[i].receipt = Receipt{NotificationID: id, Repeat: true}
+			repeats = append(repeats, Ref{NotificationID: id})
+			continue
+		}
+		st := u.record(&p.n, p.key)
+		first[p.key] = st.id
+		verdicts[i].receipt = Receipt{NotificationID: st.id}
+	}
+	return verdicts, repeats
+}
+
+// conclude fills the receipts of this unit's notifications: a later fact of the
+// batch may have decided an earlier one that waited for it.
+func (u *unit) conclude(verdicts []verdict) {
+	for i := range verdicts {
+		receipt := &verdicts[i].receipt
+		st := u.states[receipt.NotificationID]
+		if st == nil || st.row == nil {
+			continue // recorded before
+		}
+		receipt.Outcome, receipt.Reason = st.row.Outcome, st.row.Reason
+		if !receipt.Repeat {
+			receipt.Results = st.row.Results
+		}
+	}
+}

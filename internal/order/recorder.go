@@ -1,0 +1,262 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+// Limits of the Recorder.
+const (
+	// MaxBatch is how many notifications share a commit at most. More would
+	// hold locks for longer than it saves syncs.
+	MaxBatch = 128
+	// DefaultQueueLimit is how many notifications may be waiting for a commit:
+	// what both databases commit within one ack deadline on small machines.
+	// Beyond it an honest 503 now is better than a late one.
+	DefaultQueueLimit = 4096
+	// storeTimeout bounds one unit of work; the answer is due after 4 s.
+	storeTimeout = 3 * time.Second
+	// lookups is how many batches of repeats are read at once.
+	lookups = 2
+)
+
+// ErrOverloaded: the queue is full, or the Recorder is closing.
+var ErrOverloaded = fmt.Errorf("%w: too many notifications are waiting", ErrUnavailable)
+
+// Receipt is what became of a notification. It exists only after its commit.
+type Receipt struct {
+	NotificationID string // of the row that holds it: an earlier one for a repeat
+	Outcome        Outcome
+	Reason         Reason
+	Repeat         bool
+	Results        []FactResult // nil for a repeat
+}
+
+// RecorderOptions configures a Recorder. Store, Now and NewID are required.
+type RecorderOptions struct {
+	Store               Store
+	Now                 func() time.Time
+	NewID               func(prefix string) string
+	Committers          int // units of work at once; 1 for SQLite
+	QueueLimit          int // DefaultQueueLimit when 0
+	RequireRegistration bool
+
+	Batch     func(size int) // told after each committed batch; may be nil
+	Committed func([]Event)  // told after each commit; may be nil
+	// Failed is told of every unit of work that failed, for the log; may be nil.
+	Failed func(error)
+}
+
+// Recorder commits notifications in groups: what has gathered while the last
+// commit ran is the next batch. A lone notification commits at once.
+//
+// A repeat of what is durable is answered from a read, without a write.
+type Recorder struct {
+	opt    RecorderOptions
+	slots  chan struct{} // one for each notification inside: the bound of the queue
+	lookup chan *pending
+	commit []chan *pending
+	seed   maphash.Seed
+	copies copies
+
+	mu         sync.RWMutex
+	closing    bool
+	readers    sync.WaitGroup
+	committers sync.WaitGroup
+}
+
+type pending struct {
+	n    Notification
+	key  FactKey
+	ctx  context.Context
+	done chan verdict // buffered: nobody waits for a caller that left
+}
+
+type verdict struct {
+	receipt Receipt
+	err     error
+}
+
+// NewRecorder starts a Recorder. Close ends it.
+func NewRecorder(opt RecorderOptions) *Recorder {
+	if opt.QueueLimit <= 0 {
+		opt.QueueLimit = DefaultQueueLimit
+	}
+	r := &Recorder{
+		opt:    opt,
+		slots:  make(chan struct{}, opt.QueueLimit),
+		lookup: make(chan *pending, opt.QueueLimit),
+		seed:   maphash.MakeSeed(),
+	}
+	r.copies.add = opt.Store.AddCopies
+	for range max(opt.Committers, 1) {
+		c := make(chan *pending, opt.QueueLimit)
+		r.commit = append(r.commit, c)
+		r.committers.Go(func() { r.gather(c, r.commitBatch) })
+	}
+	for range lookups {
+		r.readers.Go(func() { r.gather(r.lookup, r.answerKnown) })
+	}
+	return r
+}
+
+// QueueLength is how many notifications are inside.
+func (r *Recorder) QueueLength() int { return len(r.slots) }
+
+// Record makes a verified notification durable and says what it did. After an
+// error nothing may be acked; the fate of the notification is then unknown, and
+// the provider's next copy settles it. Errors: ErrUnavailable, ErrOverloaded,
+// the context's.
+func (r *Recorder) Record(ctx context.Context, n Notification) (Receipt, error) {
+	p := &pending{n: n, key: n.FactKey(), ctx: ctx, done: make(chan verdict, 1)}
+	if err := r.enter(p); err != nil {
+		return Receipt{}, err
+	}
+	select {
+	case v := <-p.done:
+		return v.receipt, v.err
+	case <-ctx.Done():
+		return Receipt{}, fmt.Errorf("%w: no commit in time: %w", ErrUnavailable, context.Cause(ctx))
+	}
+}
+
+func (r *Recorder) enter(p *pending) error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.closing {
+		return ErrOverloaded
+	}
+	select {
+	case r.slots <- struct{}{}:
+		r.lookup <- p // has room for every slot
+		return nil
+	default:
+		return ErrOverloaded
+	}
+}
+
+func (r *Recorder) answer(p *pending, v verdict) {
+	p.done <- v
+	<-r.slots
+}
+
+// gather feeds work with batches: what is there when it asks, never waiting for more.
+func (r *Recorder) gather(from <-chan *pending, work func([]*pending)) {
+	batch := make([]*pending, 0, MaxBatch)
+	for first := range from {
+		batch = append(batch[:0], first)
+		for more := true; more && len(batch) < MaxBatch; {
+			select {
+			case p, open := <-from:
+				if more = open; open {
+					batch = append(batch, p)
+				}
+			default:
+				more = false
+			}
+		}
+		if live := r.dropExpired(batch); len(live) > 0 {
+			work(live)
+		}
+	}
+}
+
+// dropExpired leaves out those whose caller has gone: work that nobody waits
+// for is waste when there is too much of it.
+func (r *Recorder) dropExpired(batch []*pending) []*pending {
+	live := batch[:0]
+	for _, p := range batch {
+		if err := p.ctx.Err(); err != nil {
+			r.answer(p, verdict{err: fmt.Errorf("%w: %w", ErrUnavailable, err)})
+			continue
+		}
+		live = append(live, p)
+	}
+	return live
+}
+
+// answerKnown answers the repeats in a batch and passes on the rest.
+func (r *Recorder) answerKnown(batch []*pending) {
+	keys := make([]FactKey, len(batch))
+	for i, p := range batch {
+		keys[i] = p.key
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	known, err := r.opt.Store.Known(ctx, keys)
+	cancel()
+	if err != nil {
+		r.failed(err)
+	}
+	for _, p := range batch {
+		switch ref, repeat := known[p.key]; {
+		case err != nil:
+			r.answer(p, verdict{err: unavailable(err)})
+		case repeat:
+			r.answer(p, r.repeatOf(ref))
+		default:
+			r.commit[r.committerOf(p)] <- p
+		}
+	}
+}
+
+// committerOf keeps one order at one committer, so that its facts queue here
+// and not for its lock.
+func (r *Recorder) committerOf(p *pending) int {
+	k := p.n.Facts[0].Key()
+	return int(maphash.Comparable(r.seed, k) % uint64(len(r.commit)))
+}
+
+func (r *Recorder) repeatOf(ref Ref) verdict {
+	r.copies.count(ref.NotificationID)
+	return verdict{receipt: Receipt{NotificationID: ref.NotificationID, Outcome: ref.Outcome, Reason: ref.Reason, Repeat: true}}
+}
+
+func (r *Recorder) failed(err error) {
+	if r.opt.Failed != nil {
+		r.opt.Failed(err)
+	}
+}
+
+// unavailable is what a caller gets for any failure: nothing is acked.
+func unavailable(err error) error {
+	if errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// FlushCopies writes the counts of repeats that came since the last call.
+// The caller calls it about once a second; Close calls it too.
+func (r *Recorder) FlushCopies(ctx context.Context) error { return r.copies.flush(ctx) }
+
+// Close refuses new notifications, finishes those inside and flushes the counts.
+func (r *Recorder) Close(ctx context.Context) error {
+	r.mu.Lock()
+	first := !r.closing
+	r.closing = true
+	r.mu.Unlock()
+	if !first {
+		return nil
+	}
+	done := make(chan struct{})
+	go func() {
+		// The readers feed the committers, so they end first.
+		close(r.lookup)
+		r.readers.Wait()
+		for _, c := range r.commit {
+			close(c)
+		}
+		r.committers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return r.copies.flush(ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
