@@ -171,7 +171,7 @@ func TestOptionsTable(t *testing.T) {
 // what is reported has its place within the file.
 func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{
-		"listen: \":1\"\nadmin: {token: ${T}}\n", "a: &a [*a, <<: {b: 1}]\n", "accounts:\n  - {name: a, provider: p, mchid: 0123}\n", "? [a]\n: |+\n  x\n\n--- !!str\n...\n",
+		"listen: \":1\"\nadmin: {token: ${T}}\n", "a: &a [*a, <<: {b: 1}]\n", "accounts:\n  - {name: a, provider: p, mchid: 0123}\n", "accounts: [x, {name: a}]\n", "? [a]\n: |+\n  x\n\n--- !!str\n...\n",
 	} {
 		f.Add(seed)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -163,8 +164,10 @@ func (c *Config) completeAccounts(report *Report) {
 		known = append(known, m.Name)
 	}
 	for i := range c.Accounts {
-		a := &c.Accounts[i]
-		path := at("accounts", i)
+		a, path := &c.Accounts[i], at("accounts", i)
+		if a.rest.node == nil {
+			continue // not a mapping: reported
+		}
 		names("account", a.Name, path+".name")
 		if a.Merchant == "" && len(known) > 1 {
 			report.Fail(c.Finding(path+".merchant", "this is missing: with several merchants each account names its own: "+strings.Join(known, ", ")))
@@ -174,7 +177,8 @@ func (c *Config) completeAccounts(report *Report) {
 			report.Fail(c.Finding(path+".merchant", Unknown("merchant", a.Merchant, known)))
 		}
 	}
-	if len(c.Accounts) == 0 {
+	c.Accounts = slices.DeleteFunc(c.Accounts, func(a Account) bool { return a.rest.node == nil })
+	if len(c.Accounts) == 0 && report.OK() {
 		report.Warn(c.Finding("accounts", "there are none: no notification can be received"))
 	}
 }
