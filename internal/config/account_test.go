@@ -108,10 +108,37 @@ accounts:
 		"n.yaml:13:12: accounts[0].loose: this must be true or false",
 		`n.yaml:5:5: accounts[0]: unknown option "marchant": did you mean "merchant"?`,
 		`n.yaml:6:5: accounts[0]: unknown option "appid": did you mean "appids"?`,
-		`n.yaml:7:5: accounts[0]: unknown option "listen": known here are name, provider, merchant, mchid, appids, api_key, api_key_file, sign_types, public_keys, tries, loose`,
+		`n.yaml:7:5: accounts[0]: unknown option "listen": known here are name, provider, merchant, api_key, api_key_file, appids, loose, mchid, public_keys, sign_types, tries`,
 	}
 	if diff := cmp.Diff(want, lines(err.(Findings), dir)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// An owner that reads a secret's file again when it changes has a field for it:
+// then the file is looked at, and the name handed on.
+func TestAccountDecodeWatchedSecret(t *testing.T) {
+	type watching struct {
+		Key     foreignSecret `yaml:"key"`
+		KeyFile string        `yaml:"key_file"`
+	}
+	dir := files(t, map[string]string{"k@0644": "secret\n"})
+	c, report := loadIn(t, dir, "accounts:\n  - {name: a, provider: p, key_file: k}\n  - {name: b, provider: p, key: x, key_file: k}\n  - {name: c, provider: p, key_file: absent}\n")
+	var o watching
+	if err := c.Accounts[0].Decode(&o); err != nil || o.Key != "" || o.KeyFile != "k" {
+		t.Errorf("%v %+v", err, o)
+	}
+	if last := report.Warnings[len(report.Warnings)-1]; lines(Findings{last}, dir)[0] != "n.yaml:2:38: accounts[0].key_file: k has mode 0644, others may read the secret: chmod 600" {
+		t.Errorf("%v", report.Warnings)
+	}
+	for i, want := range map[int]string{1: "n.yaml:3:36: accounts[1].key_file: both key and key_file are set: keep one", 2: "n.yaml:4:38: accounts[2].key_file: cannot read the secret: absent: no such file or directory"} {
+		err := c.Accounts[i].Decode(&o)
+		if list, ok := err.(Findings); !ok || len(list) != 1 || lines(list, dir)[0] != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if table := OptionsOf(watching{}, ""); len(table) != 1 || table[0].File != "key_file" {
+		t.Errorf("%+v", table)
 	}
 }
 

@@ -26,6 +26,9 @@ type field struct {
 	tag    reflect.StructTag
 	secret bool
 	list   bool
+	// watched: the struct has a field for the secret's file as well, because its
+	// owner reads the file again when it changes.
+	watched bool
 }
 
 // fields lists the options of a struct; an embedded struct's count as its own.
@@ -43,7 +46,7 @@ func fields(v reflect.Value) []field {
 		default:
 			list := sf.Type.Kind() == reflect.Slice
 			secret := isSecret(sf.Type) || list && isSecret(sf.Type.Elem())
-			all = append(all, field{key, v.Field(i), sf.Tag, secret, list})
+			all = append(all, field{key: key, value: v.Field(i), tag: sf.Tag, secret: secret, list: list})
 		}
 	}
 	return all
@@ -80,10 +83,16 @@ func (d *decoder) mapping(n *node, v reflect.Value, path string, beside ...strin
 		return d.fail(n, path, fmt.Sprintf("this must be a mapping of options, it is %s", n.kind))
 	}
 	known := slices.Clone(beside)
-	for _, f := range fields(v) {
+	all := fields(v)
+	for _, f := range all {
 		known = append(known, f.keys()...)
+	}
+	for _, f := range all {
+		f.watched = f.secret && slices.ContainsFunc(all, func(g field) bool { return g.key == fileKey(f.key, f.list) })
 		d.field(n, f, path)
 	}
+	slices.Sort(known[len(beside):])
+	known = slices.Compact(known)
 	if a, ok := v.Addr().Interface().(*Account); ok {
 		a.rest = options{node: n, path: path, decoder: *d}
 		return true
@@ -209,12 +218,15 @@ func (d *decoder) fromFiles(f field, e entry, path string, both bool) bool {
 			ok = d.fail(where, here, "cannot read the secret: "+reason(err))
 			continue
 		}
+		if f.watched {
+			continue
+		}
 		texts.Index(i).SetString(text)
 		ok = d.check(where, texts.Index(i), here, f.tag.Get("check")) && ok
 	}
 	switch {
-	case !ok:
-		return false
+	case !ok || f.watched:
+		return ok
 	case f.list:
 		f.value.Set(texts)
 	default:

@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -34,6 +35,9 @@ func table(t reflect.Type, path string) []Option {
 		}
 		if f.secret {
 			o.File = join(path, fileKey(f.key, f.list))
+		}
+		if slices.ContainsFunc(all, func(other Option) bool { return other.File == here }) {
+			continue // the _file form of a secret that stands before it
 		}
 		switch inner := f.value.Type(); {
 		case inner.Kind() == reflect.Struct:
