@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/notifyd/notifyd/internal/alipay"
 	"github.com/notifyd/notifyd/internal/provider"
+	"github.com/notifyd/notifyd/internal/wechat"
 )
 
 // builder makes the provider of one account: decode fills its options.
@@ -13,6 +14,7 @@ type builder func(decode func(into any) error, env provider.Env) (provider.Provi
 func providers() map[string]builder {
 	return map[string]builder{
 		"alipay": builds(alipay.New),
+		"wechat": builds(wechat.New),
 	}
 }
 

@@ -82,6 +82,7 @@ func rootCommand(a *app) *cobra.Command {
 		Short: "Receive payment notifications of WeChat Pay and Alipay",
 		Long: `notifyd receives the payment notifications of WeChat Pay and Alipay, verifies
 them, keeps what they say of each order, and tells the merchant.`,
+		Version:       thisBuild().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noSuchCommand,
@@ -91,6 +92,7 @@ them, keeps what they say of each order, and tells the merchant.`,
 			return &exitError{code: exitUsage}
 		},
 	}
+	root.SetVersionTemplate("notifyd {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
 	root.AddCommand(checkCommand(a), versionCommand(a))

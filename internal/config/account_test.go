@@ -99,13 +99,13 @@ accounts:
 	var into acme
 	err := c.Accounts[0].Decode(&into)
 	want := []string{
-		"n.yaml:3:5: accounts[0].mchid: this is missing",
+		"n.yaml:3:5: accounts[0].mchid: is missing",
 		"n.yaml:12:5: accounts[0].api_key_file: both api_key and api_key_file are set: keep one",
 		"n.yaml:9:14: accounts[0].public_keys[0].id: " + quoteIt,
-		"n.yaml:9:9: accounts[0].public_keys[0].file: this is missing",
+		"n.yaml:9:9: accounts[0].public_keys[0].file: is missing",
 		`n.yaml:9:20: accounts[0].public_keys[0]: unknown option "fill": did you mean "file"?`,
-		"n.yaml:10:12: accounts[0].tries: this must be a whole number",
-		"n.yaml:13:12: accounts[0].loose: this must be true or false",
+		"n.yaml:10:12: accounts[0].tries: must be a whole number",
+		"n.yaml:13:12: accounts[0].loose: must be true or false",
 		`n.yaml:5:5: accounts[0]: unknown option "marchant": did you mean "merchant"?`,
 		`n.yaml:6:5: accounts[0]: unknown option "appid": did you mean "appids"?`,
 		`n.yaml:7:5: accounts[0]: unknown option "listen": known here are name, provider, merchant, api_key, api_key_file, appids, loose, mchid, public_keys, sign_types, tries`,
@@ -128,10 +128,10 @@ func TestAccountDecodeWatchedSecret(t *testing.T) {
 	if err := c.Accounts[0].Decode(&o); err != nil || o.Key != "" || o.KeyFile != "k" {
 		t.Errorf("%v %+v", err, o)
 	}
-	if last := report.Warnings[len(report.Warnings)-1]; lines(Findings{last}, dir)[0] != "n.yaml:2:38: accounts[0].key_file: k has mode 0644, others may read the secret: chmod 600" {
+	if last := report.Warnings[len(report.Warnings)-1]; lines(Findings{last}, dir)[0] != "n.yaml:2:38: accounts[0].key_file: k has mode 0644, so others may read the secret: chmod 600" {
 		t.Errorf("%v", report.Warnings)
 	}
-	for i, want := range map[int]string{1: "n.yaml:3:36: accounts[1].key_file: both key and key_file are set: keep one", 2: "n.yaml:4:38: accounts[2].key_file: cannot read the secret: absent: no such file or directory"} {
+	for i, want := range map[int]string{1: "n.yaml:3:36: accounts[1].key_file: both key and key_file are set: keep one", 2: "n.yaml:4:38: accounts[2].key_file: absent cannot be used: no such file or directory"} {
 		err := c.Accounts[i].Decode(&o)
 		if list, ok := err.(Findings); !ok || len(list) != 1 || lines(list, dir)[0] != want {
 			t.Errorf("%v, want %s", err, want)

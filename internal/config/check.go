@@ -20,7 +20,7 @@ var checks = map[string]func(reflect.Value) string{
 	"name":         onText(checkName),
 	"key_id":       onText(checkKeyID),
 	"whsec":        onText(checkSigningSecret),
-	"positive":     func(v reflect.Value) string { return when(v.Int() <= 0, "this must be more than 0") },
+	"positive":     func(v reflect.Value) string { return when(v.Int() <= 0, "must be more than 0") },
 }
 
 func onText(check func(string) string) func(reflect.Value) string {
@@ -39,7 +39,7 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252})$`)
 func checkListen(text string) string {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
-		return `this must be HOST:PORT, for instance ":8080" or "127.0.0.1:8081"`
+		return `must be HOST:PORT, for instance ":8080" or "127.0.0.1:8081"`
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return "the port must be a number from 0 to 65535"
@@ -54,7 +54,7 @@ func checkPublicURL(text string) string {
 	if problem != "" {
 		return problem
 	}
-	return when(u.RawQuery != "" || u.ForceQuery, "this must have no query: providers refuse notify URLs with one")
+	return when(u.RawQuery != "" || u.ForceQuery, "must have no query: providers refuse notify URLs with one")
 }
 
 func checkEndpointURL(text string) string {
@@ -66,15 +66,15 @@ func checkHTTP(text string) (*url.URL, string) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, "this is not a URL"
+		return nil, "is not a URL"
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, "this must begin with https:// or http://"
+		return nil, "must begin with https:// or http://"
 	case u.Hostname() == "":
-		return nil, "this URL has no host"
+		return nil, "has no host"
 	case u.User != nil:
-		return nil, "this URL must not hold a user or password"
+		return nil, "must not hold a user or password"
 	case strings.Contains(text, "#"):
-		return nil, "this URL must not have a #fragment"
+		return nil, "must not have a #fragment"
 	}
 	return u, ""
 }
@@ -97,7 +97,7 @@ func checkKeyID(text string) string {
 const signingPrefix = "whsec_"
 
 var (
-	errSigningPrefix = errors.New("this must begin with whsec_, for instance from: echo whsec_$(openssl rand -base64 32)")
+	errSigningPrefix = errors.New("must begin with whsec_, for instance from: echo whsec_$(openssl rand -base64 32)")
 	errSigningBase64 = errors.New("what follows whsec_ must be base64, padded, for instance from: echo whsec_$(openssl rand -base64 32)")
 )
 

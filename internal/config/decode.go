@@ -80,7 +80,7 @@ func (d *decoder) defaults(v reflect.Value) {
 // somebody else reads.
 func (d *decoder) mapping(n *node, v reflect.Value, path string, beside ...string) bool {
 	if n.kind != isMapping {
-		return d.fail(n, path, fmt.Sprintf("this must be a mapping of options, it is %s", n.kind))
+		return d.fail(n, path, fmt.Sprintf("must be a mapping of options, not %s", n.kind))
 	}
 	known := slices.Clone(beside)
 	all := fields(v)
@@ -119,9 +119,9 @@ func (d *decoder) field(n *node, f field, path string) {
 		}
 	}
 	if ok && f.tag.Get("need") != "" && (f.value.IsZero() || f.list && f.value.Len() == 0) {
-		text := "this is missing"
+		text := "is missing"
 		if given {
-			text = "this must not be empty"
+			text = "must not be empty"
 		}
 		if f.secret {
 			text += fmt.Sprintf(" (or use %s)", fileKey(f.key, f.list))
@@ -153,13 +153,13 @@ func (d *decoder) value(n *node, v reflect.Value, path, check string) bool {
 
 func (d *decoder) list(n *node, v reflect.Value, path, check string) bool {
 	if n.kind != isList {
-		return d.fail(n, path, fmt.Sprintf("this must be a list: put [ ] around it or a dash before each entry; it is %s", n.kind))
+		return d.fail(n, path, fmt.Sprintf("must be a list: put [ ] around it or a dash before each entry, not %s", n.kind))
 	}
 	ok := true
 	items := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
 	for i, item := range n.items {
 		if item.kind == isNull && !item.broken {
-			ok = d.fail(item, at(path, i), "this entry is empty")
+			ok = d.fail(item, at(path, i), "is empty")
 			continue
 		}
 		if v.Type().Elem().Kind() == reflect.Struct {
@@ -215,7 +215,7 @@ func (d *decoder) fromFiles(f field, e entry, path string, both bool) bool {
 			d.report.Warn(Finding{File: d.file, Line: where.line, Column: where.column, Path: here, Text: warning})
 		}
 		if err != nil {
-			ok = d.fail(where, here, "cannot read the secret: "+reason(err))
+			ok = d.fail(where, here, fmt.Sprintf("%s cannot be used: %s", absolute(d.dir, name), cause(err)))
 			continue
 		}
 		if f.watched {

@@ -23,7 +23,7 @@ func Load(path string, env func(string) (string, bool)) (*Config, *Report) {
 	report := &Report{}
 	text, dir, err := readFile(path)
 	if err != nil {
-		report.Fail(Finding{File: path, Text: "cannot read the configuration: " + reason(err)})
+		report.Fail(Finding{File: path, Text: "cannot be read: " + cause(err)})
 		return nil, report
 	}
 	r := reader{file: path, env: env, report: report, anchors: map[string]*node{}}
@@ -83,11 +83,11 @@ func checkPostgres(raw string) string {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil:
-		return "this is not a URL: a / ? # @ or % within the password is written as %2F %3F %23 %40 or %25"
+		return "is not a URL: a / ? # @ or % within the password is written as %2F %3F %23 %40 or %25"
 	case u.Scheme != "postgres" && u.Scheme != "postgresql":
-		return "this must begin with sqlite: or postgres://"
+		return "must begin with sqlite: or postgres://"
 	case u.Opaque != "" || u.Host == "" && u.Query().Get("host") == "":
-		return "this must be postgres://user:password@host:5432/database"
+		return "must be postgres://user:password@host:5432/database"
 	}
 	return ""
 }
@@ -170,7 +170,7 @@ func (c *Config) completeAccounts(report *Report) {
 		}
 		names("account", a.Name, path+".name")
 		if a.Merchant == "" && len(known) > 1 {
-			report.Fail(c.Finding(path+".merchant", "this is missing: with several merchants each account names its own: "+strings.Join(known, ", ")))
+			report.Fail(c.Finding(path+".merchant", "is missing: with several merchants each account names its own: "+strings.Join(known, ", ")))
 		} else if a.Merchant == "" {
 			a.Merchant = known[0]
 		} else if _, ok := c.Merchant(a.Merchant); !ok {

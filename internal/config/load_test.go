@@ -154,7 +154,7 @@ accounts:
 func TestFileThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	c, report := Load(filepath.Join(dir, "absent.yaml"), os.LookupEnv)
-	want := []string{"absent.yaml: cannot read the configuration: absent.yaml: no such file or directory"}
+	want := []string{"absent.yaml: cannot be read: no such file or directory"}
 	if diff := cmp.Diff(want, lines(report.Errors, dir)); c != nil || diff != "" {
 		t.Errorf("config %v (-want +got)\n%s", c, diff)
 	}
@@ -184,12 +184,12 @@ func TestDoubledKeys(t *testing.T) {
 
 func TestShapes(t *testing.T) {
 	wantErrors(t, "admin: 5\nmerchants: {name: a}\naccounts:\n  - text\n  -\nlisten: [a]\norders: []\n",
-		"n.yaml:1:8: admin: this must be a mapping of options, it is one value",
-		"n.yaml:2:12: merchants: this must be a list: put [ ] around it or a dash before each entry; it is a mapping",
-		"n.yaml:4:5: accounts[0]: this must be a mapping of options, it is one value",
-		"n.yaml:5:4: accounts[1]: this entry is empty",
-		"n.yaml:6:9: listen: this must be one value, it is a list",
-		"n.yaml:7:9: orders: this must be a mapping of options, it is a list")
+		"n.yaml:1:8: admin: must be a mapping of options, not one value",
+		"n.yaml:2:12: merchants: must be a list: put [ ] around it or a dash before each entry, not a mapping",
+		"n.yaml:4:5: accounts[0]: must be a mapping of options, not one value",
+		"n.yaml:5:4: accounts[1]: is empty",
+		"n.yaml:6:9: listen: must be one value, not a list",
+		"n.yaml:7:9: orders: must be a mapping of options, not a list")
 	wantErrors(t, "- a\n", `n.yaml:1:1: a configuration file is a mapping of options, for instance: listen: ":8080"`)
 	wantErrors(t, "listen: \":1\"\n---\nlisten: \":2\"\n", "n.yaml:3:1: a second YAML document starts here: a configuration file is one document")
 }

@@ -86,11 +86,11 @@ func TestNumbersWhereTextIsDue(t *testing.T) {
 
 func TestDurationsAndSwitches(t *testing.T) {
 	wantErrors(t, "drain_delay: 15\nshutdown_timeout: 0s\nretention: {raw: soon}\norders: {require_registration: yes}\n",
-		"n.yaml:1:14: drain_delay: this needs a unit, for instance 15s or 15h",
-		"n.yaml:2:19: shutdown_timeout: this must be more than 0",
-		"n.yaml:3:18: retention.raw: this must be a duration, for instance 15s, 2m or 4320h",
-		"n.yaml:4:32: orders.require_registration: this must be true or false")
-	wantErrors(t, "drain_delay: -1s\n", "n.yaml:1:14: drain_delay: this must not be negative")
+		"n.yaml:1:14: drain_delay: needs a unit, for instance 15s or 15h",
+		"n.yaml:2:19: shutdown_timeout: must be more than 0",
+		"n.yaml:3:18: retention.raw: must be a duration, for instance 15s, 2m or 4320h",
+		"n.yaml:4:32: orders.require_registration: must be true or false")
+	wantErrors(t, "drain_delay: -1s\n", "n.yaml:1:14: drain_delay: must not be negative")
 	if c, report := load(t, "drain_delay: 0\n"); !report.OK() || c.DrainDelay != 0 {
 		t.Error(report.Errors)
 	}
@@ -119,7 +119,7 @@ accounts: [{name: a, provider: p}]
 	if diff := cmp.Diff([]string{"tok\n", "sqlite:" + dir + "/x/y.db", "secret-of-k1-long", whsec, whsec}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	want := []string{"n.yaml:7:31: merchants[0].api_keys[0].secret_file: key has mode 0644, others may read the secret: chmod 600"}
+	want := []string{"n.yaml:7:31: merchants[0].api_keys[0].secret_file: key has mode 0644, so others may read the secret: chmod 600"}
 	if diff := cmp.Diff(want, lines(report.Warnings, dir)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -138,12 +138,12 @@ merchants:
 `)
 	want = []string{
 		"n.yaml:4:3: admin.token_file: both token and token_file are set: keep one",
-		"n.yaml:5:13: store_file: cannot read the secret: absent: no such file or directory",
-		"n.yaml:8:37: merchants[0].api_keys[0].secret_file: cannot read the secret: empty is empty",
-		"n.yaml:10:55: merchants[0].endpoints[0].secrets[0]: this must begin with whsec_, for instance from: echo whsec_$(openssl rand -base64 32)",
+		"n.yaml:5:13: store_file: absent cannot be used: no such file or directory",
+		"n.yaml:8:37: merchants[0].api_keys[0].secret_file: empty cannot be used: it is empty",
+		"n.yaml:10:55: merchants[0].endpoints[0].secrets[0]: must begin with whsec_, for instance from: echo whsec_$(openssl rand -base64 32)",
 		"n.yaml:10:59: merchants[0].endpoints[0].secret_files: both secrets and secret_files are set: keep one",
-		"n.yaml:11:60: merchants[0].endpoints[1].secret_files[0]: this must begin with whsec_, for instance from: echo whsec_$(openssl rand -base64 32)",
-		"n.yaml:11:67: merchants[0].endpoints[1].secret_files[1]: cannot read the secret: big is larger than 65536 bytes",
+		"n.yaml:11:60: merchants[0].endpoints[1].secret_files[0]: must begin with whsec_, for instance from: echo whsec_$(openssl rand -base64 32)",
+		"n.yaml:11:67: merchants[0].endpoints[1].secret_files[1]: big cannot be used: it is larger than 65536 bytes",
 	}
 	if diff := cmp.Diff(want, lines(report.Errors, dir)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -175,9 +175,9 @@ func TestAddressesAndURLs(t *testing.T) {
 		t.Error("public_url with a query is taken")
 	}
 	wantErrors(t, "listen: 8080\nadmin: {listen: 127.0.0.1:80:80}\npublic_url: pay.example.com\n",
-		`n.yaml:1:9: listen: this must be HOST:PORT, for instance ":8080" or "127.0.0.1:8081"`,
-		`n.yaml:2:17: admin.listen: this must be HOST:PORT, for instance ":8080" or "127.0.0.1:8081"`,
-		"n.yaml:3:13: public_url: this must begin with https:// or http://")
+		`n.yaml:1:9: listen: must be HOST:PORT, for instance ":8080" or "127.0.0.1:8081"`,
+		`n.yaml:2:17: admin.listen: must be HOST:PORT, for instance ":8080" or "127.0.0.1:8081"`,
+		"n.yaml:3:13: public_url: must begin with https:// or http://")
 	wantErrors(t, "listen: 127.0.0.1:8081\n",
 		"n.yaml:1:9: listen: admin.listen is the same address: the private listener needs its own")
 }
@@ -245,18 +245,18 @@ accounts:
 		`n.yaml:12:14: merchants[1].api_keys[0].id: there is another API key "k", in line 5`,
 		`n.yaml:13:25: merchants[1].api_keys[1].secret: the API keys "k" and "l" have the same secret: each needs its own`,
 		`n.yaml:15:16: merchants[1].endpoints[0].name: there is another endpoint "e", in line 8`,
-		"n.yaml:15:24: merchants[1].endpoints[0].url: this URL must not hold a user or password",
-		"n.yaml:15:58: merchants[1].endpoints[0].secrets: this must not be empty (or use secret_files)",
-		"n.yaml:16:9: merchants[1].endpoints[1].name: this is missing",
-		"n.yaml:16:9: merchants[1].endpoints[1].url: this is missing",
-		"n.yaml:16:9: merchants[1].endpoints[1].secrets: this is missing (or use secret_files)",
+		"n.yaml:15:24: merchants[1].endpoints[0].url: must not hold a user or password",
+		"n.yaml:15:58: merchants[1].endpoints[0].secrets: must not be empty (or use secret_files)",
+		"n.yaml:16:9: merchants[1].endpoints[1].name: is missing",
+		"n.yaml:16:9: merchants[1].endpoints[1].url: is missing",
+		"n.yaml:16:9: merchants[1].endpoints[1].secrets: is missing (or use secret_files)",
 		`n.yaml:19:12: accounts[1].name: there is another account "x", in line 18`,
 		`n.yaml:19:38: accounts[1].merchant: unknown merchant "b": did you mean "a"?`,
-		"n.yaml:20:5: accounts[2].merchant: this is missing: with several merchants each account names its own: a, a",
+		"n.yaml:20:5: accounts[2].merchant: is missing: with several merchants each account names its own: a, a",
 		"n.yaml:20:12: accounts[2].name: "+name,
-		"n.yaml:21:5: accounts[3].name: this is missing",
-		"n.yaml:21:5: accounts[3].merchant: this is missing: with several merchants each account names its own: a, a",
-		"n.yaml:21:16: accounts[3].provider: this must not be empty",
+		"n.yaml:21:5: accounts[3].name: is missing",
+		"n.yaml:21:5: accounts[3].merchant: is missing: with several merchants each account names its own: a, a",
+		"n.yaml:21:16: accounts[3].provider: must not be empty",
 	)
 	for _, ok := range []string{"a", "0-_", strings.Repeat("a", 63)} {
 		if checkName(ok) != "" {

@@ -18,7 +18,7 @@ const quoteIt = "unquoted, this is a number and may lose digits or change: quote
 // quotes the value: it may be a secret.
 func scalar(n *node, v reflect.Value) (problem string) {
 	if n.kind != isText {
-		return fmt.Sprintf("this must be one value, it is %s", n.kind)
+		return fmt.Sprintf("must be one value, not %s", n.kind)
 	}
 	switch v.Interface().(type) {
 	case time.Duration:
@@ -38,12 +38,12 @@ func scalar(n *node, v reflect.Value) (problem string) {
 		case "true", "false":
 			v.SetBool(n.text == "true")
 		default:
-			return "this must be true or false"
+			return "must be true or false"
 		}
 	case reflect.Int, reflect.Int64:
 		i, err := strconv.ParseInt(n.text, 10, v.Type().Bits())
 		if err != nil || !exactNumber.MatchString(n.text) {
-			return "this must be a whole number"
+			return "must be a whole number"
 		}
 		v.SetInt(i)
 	default:
@@ -56,11 +56,11 @@ func duration(n *node, v reflect.Value) string {
 	d, err := time.ParseDuration(n.text)
 	switch {
 	case err != nil && n.form == asNumber:
-		return fmt.Sprintf("this needs a unit, for instance %ss or %sh", n.text, n.text)
+		return fmt.Sprintf("needs a unit, for instance %ss or %sh", n.text, n.text)
 	case err != nil:
-		return "this must be a duration, for instance 15s, 2m or 4320h"
+		return "must be a duration, for instance 15s, 2m or 4320h"
 	case d < 0:
-		return "this must not be negative"
+		return "must not be negative"
 	}
 	v.SetInt(int64(d))
 	return ""

@@ -53,7 +53,7 @@ func readSecret(path string) (text, warning string, err error) {
 	}
 	// A pipe or a descriptor handed over by a supervisor has a mode that says nothing.
 	if mode := stat.Mode(); mode.IsRegular() && mode.Perm()&^ownerOnly != 0 {
-		warning = fmt.Sprintf("%s has mode %04o, others may read the secret: chmod 600", path, mode.Perm())
+		warning = fmt.Sprintf("%s has mode %04o, so others may read the secret: chmod 600", path, mode.Perm())
 	}
 	raw, err := readAtMost(f, maxSecretBytes)
 	if err != nil {
@@ -61,7 +61,7 @@ func readSecret(path string) (text, warning string, err error) {
 	}
 	text = strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r")
 	if text == "" {
-		return "", warning, fmt.Errorf("%s is empty", path)
+		return "", warning, errors.New("it is empty")
 	}
 	return text, warning, nil
 }
@@ -72,17 +72,16 @@ func readAtMost(f *os.File, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(raw)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes", f.Name(), limit)
+		return nil, fmt.Errorf("it is larger than %d bytes", limit)
 	}
 	return raw, nil
 }
 
-// reason is why a file could not be read, without the words that the path's
-// own error repeats.
-func reason(err error) string {
+// cause is why a file could not be used, without its path and the verb.
+func cause(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		return p.Path + ": " + p.Err.Error()
+		return p.Err.Error()
 	}
 	return err.Error()
 }
