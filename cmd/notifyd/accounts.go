@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/notifyd/notifyd/internal/config"
 	"github.com/notifyd/notifyd/internal/order"
@@ -59,22 +60,40 @@ func loadAccounts(c *config.Config, known map[string]builder, report *config.Rep
 	return accounts
 }
 
-// reportAccount gives an adapter's problems their places in the file.
+// reportAccount gives an adapter's problems their places in the file. What
+// could not be read was reported, and is no news where the adapter misses it.
 func reportAccount(a config.Account, err error, report *config.Report) {
-	var placed config.Findings
+	var unread config.Findings
 	var problems provider.Problems
-	switch {
-	case errors.As(err, &placed):
-		for _, f := range placed {
+	if errors.As(err, &unread) {
+		for _, f := range unread {
 			report.Fail(f)
 		}
-	case errors.As(err, &problems):
-		for _, p := range problems {
-			report.Fail(a.Finding(p.Field, p.Text))
-		}
-	default:
-		report.Fail(a.Finding("", err.Error()))
 	}
+	if !errors.As(err, &problems) {
+		if len(unread) == 0 {
+			report.Fail(a.Finding("", err.Error()))
+		}
+		return
+	}
+	for _, p := range problems {
+		found := a.Finding(p.Field, p.Text)
+		if len(unread) == 0 || p.Field != "" && !slices.ContainsFunc(unread, func(f config.Finding) bool { return explains(f, found, a) }) {
+			report.Fail(found)
+		}
+	}
+}
+
+// explains says whether a value that could not be read is why the adapter found
+// fault: it is the same option, a part of it or what it is a part of.
+func explains(unread, found config.Finding, a config.Account) bool {
+	one, other := strings.TrimSuffix(unread.Path, "_file"), strings.TrimSuffix(found.Path, "_file")
+	return one != a.Finding("", "").Path && (within(one, other) || within(other, one))
+}
+
+func within(path, part string) bool {
+	rest, ok := strings.CutPrefix(part, path)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // allEvents in an endpoint's list stands for every type.

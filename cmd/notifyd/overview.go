@@ -120,12 +120,18 @@ func (o overview) text() []byte {
 		t.row("  merchant\t%s", a.Merchant)
 		t.row("  notify URL\tPOST %s", a.NotifyURL)
 		for _, k := range a.Keys {
-			end := ""
-			if k.NotAfter != nil {
-				end = ", until " + *k.NotAfter
-			}
-			t.row("  %s\t%s%s", k.Kind, k.ID, end)
+			t.row("  %s\t%s", k.Kind, k.text())
 		}
 	}
 	return t.text()
+}
+
+func (k keyOverview) text() string {
+	switch {
+	case k.NotAfter != nil:
+		return k.ID + ", until " + *k.NotAfter
+	case k.ID == "":
+		return "set" // a shared key has no name to show
+	}
+	return k.ID
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/notifyd/notifyd/internal/alipay"
 	"github.com/notifyd/notifyd/internal/provider"
 	"github.com/notifyd/notifyd/internal/wechat"
@@ -22,11 +24,10 @@ func providers() map[string]builder {
 func builds[Options any, Adapter provider.Provider](make func(Options, provider.Env) (Adapter, error)) builder {
 	return func(decode func(any) error, env provider.Env) (provider.Provider, error) {
 		var options Options
-		if err := decode(&options); err != nil {
-			return nil, err
-		}
+		unread := decode(&options)
+		// What could be read is tried as well, so that one run finds all faults.
 		adapter, err := make(options, env)
-		if err != nil {
+		if err := errors.Join(unread, err); err != nil {
 			return nil, err // not the adapter: a nil of its type is not a nil Provider
 		}
 		return adapter, nil

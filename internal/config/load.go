@@ -103,7 +103,7 @@ func (c *Config) complete(report *Report) {
 	}
 	c.completeMerchants(report)
 	c.completeAccounts(report)
-	if c.Admin.Token == "" {
+	if c.Admin.Token == "" && report.OK() {
 		report.Warn(c.Finding("admin.token", "not set: the admin API answers 401 to everybody"))
 	}
 }
@@ -161,7 +161,9 @@ func (c *Config) completeAccounts(report *Report) {
 	names := c.unique(report)
 	var known []string
 	for _, m := range c.Merchants {
-		known = append(known, m.Name)
+		if !slices.Contains(known, m.Name) {
+			known = append(known, m.Name)
+		}
 	}
 	for i := range c.Accounts {
 		a, path := &c.Accounts[i], at("accounts", i)

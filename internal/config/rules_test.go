@@ -232,6 +232,7 @@ merchants:
     endpoints:
       - {name: e, url: "https://u:p@e.example", secrets: []}
       - {}
+  - name: c
 accounts:
   - {name: x, provider: p, merchant: a}
   - {name: x, provider: p, merchant: b}
@@ -250,13 +251,13 @@ accounts:
 		"n.yaml:16:9: merchants[1].endpoints[1].name: is missing",
 		"n.yaml:16:9: merchants[1].endpoints[1].url: is missing",
 		"n.yaml:16:9: merchants[1].endpoints[1].secrets: is missing (or use secret_files)",
-		`n.yaml:19:12: accounts[1].name: there is another account "x", in line 18`,
-		`n.yaml:19:38: accounts[1].merchant: unknown merchant "b": did you mean "a"?`,
-		"n.yaml:20:5: accounts[2].merchant: is missing: with several merchants each account names its own: a, a",
-		"n.yaml:20:12: accounts[2].name: "+name,
-		"n.yaml:21:5: accounts[3].name: is missing",
-		"n.yaml:21:5: accounts[3].merchant: is missing: with several merchants each account names its own: a, a",
-		"n.yaml:21:16: accounts[3].provider: must not be empty",
+		`n.yaml:20:12: accounts[1].name: there is another account "x", in line 19`,
+		`n.yaml:20:38: accounts[1].merchant: unknown merchant "b": did you mean "a"?`,
+		"n.yaml:21:5: accounts[2].merchant: is missing: with several merchants each account names its own: a, c",
+		"n.yaml:21:12: accounts[2].name: "+name,
+		"n.yaml:22:5: accounts[3].name: is missing",
+		"n.yaml:22:5: accounts[3].merchant: is missing: with several merchants each account names its own: a, c",
+		"n.yaml:22:16: accounts[3].provider: must not be empty",
 	)
 	for _, ok := range []string{"a", "0-_", strings.Repeat("a", 63)} {
 		if checkName(ok) != "" {
