@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/store/postgres"
 	"github.com/notifyd/notifyd/internal/store/sqlite"
 )
 
@@ -62,19 +63,24 @@ type Options struct {
 	// Holder is what a second process is told about this one when SQLite's file
 	// is held, for instance "notifyd serve, public 127.0.0.1:8080".
 	Holder string
+	// Committers is how many units of work PostgreSQL runs at once; 0 for the
+	// default. SQLite has one writer.
+	Committers int
 }
 
 // Open names a database: "sqlite:PATH" (relative to the working directory) or
-// nothing else yet. It connects to nothing and touches no file;
+// "postgres://…", "postgresql://…". It connects to nothing and touches no file;
 // its errors are errors of the URL.
 func Open(url string, opts Options) (DB, error) {
 	scheme, rest, found := strings.Cut(url, ":")
 	switch {
 	case found && scheme == "sqlite":
 		return openSQLite(rest, opts)
+	case found && (scheme == "postgres" || scheme == "postgresql"):
+		return postgres.Open(url, postgres.Options{Committers: opts.Committers})
 	}
 	// The text itself may hold a password.
-	return nil, fmt.Errorf("the store is not of the form sqlite:PATH")
+	return nil, fmt.Errorf("the store is neither sqlite:PATH nor postgres://user:password@host:5432/database")
 }
 
 // openSQLite takes sqlite:data/n.db, sqlite:/data/n.db and sqlite:///data/n.db.
