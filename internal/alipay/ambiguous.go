@@ -1,0 +1,44 @@
+package alipay
+
+import (
+	"slices"
+	"strings"
+)
+
+// bound are the names that we or a sister protocol act on. The signed text joins
+// name=value by '&' without escaping, so "&total_amount=0.01" inside a value
+// can be cut out into a field of its own, and fields can be glued into one
+// value, without touching the signature. A message whose values hold such a
+// piece is therefore not trusted to mean what it seems to.
+var bound = []string{
+	"app_id", "appid", "auth_app_id", "charset", "combine_out_trade_no", "fee_type", "gmt_payment", "gmt_refund",
+	"mch_id", "msg_method", "notify_type", "out_trade_no", "refund_fee", "refund_status", "req_info", "result_code",
+	"return_code", "seller_id", "sub_mch_id", "sub_order_list", "time_end", "total_amount", "total_fee", "trade_no",
+	"trade_state", "trade_status", "transaction_id",
+}
+
+// ambiguous says whether a value, other than of a field that only the merchant
+// writes, holds "&NAME=" for a bound name.
+func (m message) ambiguous(echo []string) bool {
+	for _, p := range m.form {
+		if !isSignature(p.name) && holdsBound(p.value) && !slices.Contains(echo, p.name) {
+			return true
+		}
+	}
+	return false
+}
+
+func holdsBound(value string) bool {
+	for {
+		_, after, found := strings.Cut(value, "&")
+		if !found {
+			return false
+		}
+		value = after
+		if name, _, found := strings.Cut(after, "="); found {
+			if _, is := slices.BinarySearch(bound, name); is {
+				return true
+			}
+		}
+	}
+}
