@@ -185,6 +185,26 @@ func TestHouseClockIsInjected(t *testing.T) {
 	}
 }
 
+// T6: no address, URL or path of a message is ever opened. Between the socket
+// and the fact nothing connects or opens files; adapters read their keys
+// through provider.Env.
+func TestHouseMessagesOpenNothing(t *testing.T) {
+	openers := []string{"http.Get", "http.Post", "http.PostForm", "http.Head", "http.Client", "http.DefaultClient", "http.NewRequest",
+		"http.NewRequestWithContext", "http.Transport", "net.Dial", "net.DialTimeout", "net.Dialer", "net.LookupHost", "tls.Dial",
+		"os.Open", "os.OpenFile", "os.Create", "os.ReadFile", "exec.Command", "exec.CommandContext"}
+	for _, s := range mustSources(t) {
+		folder := s.folder()
+		if s.forTests() || folder != "internal/order" && folder != "internal/provider" && folder != "internal/httpapi" && !isAdapter(folder) {
+			continue
+		}
+		for _, opener := range openers {
+			if node := uses(s, opener); node != nil {
+				t.Errorf("%s: %s on the way of a notification", line(node), opener)
+			}
+		}
+	}
+}
+
 // What serves tests stays out of the program: so do the SDKs, until a query
 // client needs one.
 func TestHouseBinaryIsLean(t *testing.T) {
