@@ -209,7 +209,7 @@ func TestHouseMessagesOpenNothing(t *testing.T) {
 // client needs one.
 func TestHouseBinaryIsLean(t *testing.T) {
 	forbidden := slices.Concat(testTools, []string{"testing", alipaySDK,
-		houseModule + "/internal/provider/providertest", houseModule + "/internal/store/storetest"})
+		houseModule + "/internal/provider/providertest", houseModule + "/internal/store/storetest", houseModule + "/internal/store/postgres/pgtest"})
 	for _, p := range listPackages(t, "-deps", "./cmd/notifyd") {
 		if names(forbidden, p.ImportPath) {
 			t.Errorf("the program contains %s", p.ImportPath)

@@ -17,7 +17,9 @@ const (
 
 // tooLarge are the argued exceptions: "path" for a file, "path:name" for a
 // function or an interface.
-var tooLarge = map[string]string{}
+var tooLarge = map[string]string{
+	"internal/order/walk_test.go": "a list of short stories that share one way of telling; it grows by stories",
+}
 
 func TestHouseSizes(t *testing.T) {
 	used := map[string]bool{}
