@@ -23,8 +23,8 @@ import (
 
 var noon = time.Date(2026, 1, 1, 4, 0, 0, 0, time.UTC)
 
-// instances opens n handles on one fresh database: n processes, as far as the
-// database can tell. SQLite belongs to one.
+// opener opens n handles on one fresh database: n processes, as far as the
+// database can tell. SQLite belongs to one process and gives the same handle.
 type opener struct {
 	name string
 	open func(t *testing.T, n int) []store.DB
@@ -282,21 +282,30 @@ type flaky struct {
 }
 
 func (f *flaky) Transact(ctx context.Context, want order.Want, decide func(*order.Found) (*order.Changes, error)) error {
-	f.mu.Lock()
-	first := len(want.FactKeys) > 0 && !f.failed[want.FactKeys[0]]
-	if first {
-		f.failed[want.FactKeys[0]] = true
-	}
-	f.mu.Unlock()
 	lost := fmt.Errorf("%w: connection lost", order.ErrUnavailable)
-	if first && !f.after {
+	if !f.after && f.first(want) {
 		return lost
 	}
-	err := f.DB.Transact(ctx, want, decide)
-	if err == nil && first {
+	committed := false
+	err := f.DB.Transact(ctx, want, func(found *order.Found) (*order.Changes, error) {
+		changes, err := decide(found)
+		committed = err == nil && changes != nil && !changes.Empty()
+		return changes, err
+	})
+	if f.after && err == nil && committed && f.first(want) {
 		return lost
 	}
 	return err
+}
+
+func (f *flaky) first(want order.Want) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(want.FactKeys) == 0 || f.failed[want.FactKeys[0]] {
+		return false
+	}
+	f.failed[want.FactKeys[0]] = true
+	return true
 }
 
 // Every write fails twice, on the real databases: not persisted, and persisted
