@@ -41,7 +41,7 @@ func TestOptionsAreRead(t *testing.T) {
 	}
 }
 
-// Every form in which a key comes, and what is written instead of one.
+// Every form in which a key comes.
 func TestKeyFiles(t *testing.T) {
 	public := &forge.AlipayKey.Private().PublicKey
 	pkcs1 := pem.EncodeToMemory(&pem.Block{Type: "RSA PUBLIC KEY", Bytes: x509.MarshalPKCS1PublicKey(public)})
@@ -64,6 +64,10 @@ func TestKeyFiles(t *testing.T) {
 		}
 		accept(t, a, sign(baseline()))
 	}
+}
+
+// What lies beside the right file, and is given instead of it.
+func TestWrongKeyFiles(t *testing.T) {
 	for name, c := range map[string]struct{ public, cert, want string }{
 		"missing":              {"", "", "cannot be read"},
 		"empty":                {" \n", "", "is empty"},
