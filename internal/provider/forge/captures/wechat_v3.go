@@ -93,16 +93,14 @@ func combined3(number int, parts ...forge.WechatPayment) forge.Message {
 // Source: WeChat Pay docs, v3: profit sharing, transfer, papay, pay score,
 // deductions, complaints.
 func wechatV3Events() []capture {
-	sharing := fmt.Sprintf(`{"mchid":"%s","transaction_id":"%s","order_id":"3008450740201411110007820472","out_order_no":"SHARE501",`+
-		`"receiver":{"type":"MERCHANT_ID","account":"%s","amount":100,"description":"分账"},"success_time":"2026-01-01T16:21:00+08:00"}`, mchID, wechatTxn(301), mchID)
 	list := []struct {
 		number               int
 		name, event, subject string
 		content              string
 	}{
-		{501, "v3-profit-sharing-called-payment", "TRANSACTION.SUCCESS", "profitsharing", sharing},
-		{502, "v3-profit-sharing-called-payment-twice", "TRANSACTION.SUCCESS", "transaction", sharing},
-		{503, "v3-profit-sharing", "PROFITSHARING.SUCCESS", "profitsharing", sharing},
+		{501, "v3-profit-sharing-called-payment", "TRANSACTION.SUCCESS", "profitsharing", sharing(501)},
+		{502, "v3-profit-sharing-called-payment-twice", "TRANSACTION.SUCCESS", "transaction", sharing(502)},
+		{503, "v3-profit-sharing", "PROFITSHARING.SUCCESS", "profitsharing", sharing(503)},
 		{504, "v3-transfer", "MCHTRANSFER.BILL.FINISHED", "mch_payment", `{"out_bill_no":"BILL504","transfer_bill_no":"1330000071100999991182020050700019480001","state":"SUCCESS","mch_id":"` + mchID + `","transfer_amount":2000,"openid":"o_test_1"}`},
 		{505, "v3-contract-signed", "ENTRUST.SIGN", "entrust", `{"mchid":"` + mchID + `","contract_id":"202601010000000505","out_contract_code":"CONTRACT505","plan_id":12345,"contract_state":"SIGNED"}`},
 		{506, "v3-pay-score", "PAYSCORE.USER_PAID", "payscore", `{"appid":"` + wechatApp + `","mchid":"` + mchID + `","out_order_no":"SCORE506","state":"DONE","collection":{"state":"USER_PAID","total_amount":1000,"paid_amount":1000}}`},
@@ -117,6 +115,13 @@ func wechatV3Events() []capture {
 		captures = append(captures, capture{number: c.number, name: c.name, account: wechat, message: byPlatform.Notify(e, at(c.number))})
 	}
 	return captures
+}
+
+// sharing is a part of a payment that went to a receiver.
+func sharing(number int) string {
+	return fmt.Sprintf(`{"mchid":"%s","transaction_id":"%s","order_id":"3008450740201411110007820%d","out_order_no":"SHARE%d",`+
+		`"receiver":{"type":"MERCHANT_ID","account":"%s","amount":100,"description":"分账"},"success_time":"2026-01-01T16:21:00+08:00"}`,
+		mchID, wechatTxn(301), number, number, mchID)
 }
 
 func inState(number int, state string) []byte {
