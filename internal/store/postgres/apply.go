@@ -1,0 +1,326 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/store/row"
+)
+
+// Each statement writes its rows in the order of the arrays and counts them: a
+// row that was not written is a race that was lost, and wrote ends the
+// transaction before its commit.
+const (
+	// An order that is not there can only be inserted with its first revision.
+	putOrders = `with w as (insert into orders as o (out_trade_no, merchant, rev, version, status, registered, expected_fen, currency, expires_at,
+    amount_verified, provider, account, provider_txn_id, paid_fen, refunded_fen, paid_at, late, finished, created_at, updated_at)
+select n.* from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::boolean[], $7::bigint[], $8::text[], $9::bigint[],
+    $10::boolean[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::boolean[], $18::boolean[],
+    $19::bigint[], $20::bigint[]) n(out_trade_no, merchant, rev)
+where n.rev = 1 or exists (select 1 from orders x where x.out_trade_no = n.out_trade_no and x.merchant = n.merchant)
+on conflict (out_trade_no, merchant) do update set
+    rev = excluded.rev, version = excluded.version, status = excluded.status, registered = excluded.registered,
+    expected_fen = excluded.expected_fen, currency = excluded.currency, expires_at = excluded.expires_at,
+    amount_verified = excluded.amount_verified, provider = excluded.provider, account = excluded.account,
+    provider_txn_id = excluded.provider_txn_id, paid_fen = excluded.paid_fen, refunded_fen = excluded.refunded_fen,
+    paid_at = excluded.paid_at, late = excluded.late, finished = excluded.finished, created_at = excluded.created_at,
+    updated_at = excluded.updated_at
+where o.rev = excluded.rev - 1
+returning 1) select wrote(count(*), cardinality($1::text[])) from w`
+
+	// A payment belongs to one order for good.
+	putPayments = `with w as (insert into payments as p (provider_txn_id, provider, out_trade_no, merchant, position, account, amount_fen, currency,
+    refunded_fen, role, paid_at, created_at)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::text[],
+    $9::bigint[], $10::text[], $11::bigint[], $12::bigint[])
+on conflict (provider_txn_id, provider) do update set
+    position = excluded.position, account = excluded.account, amount_fen = excluded.amount_fen, currency = excluded.currency,
+    refunded_fen = excluded.refunded_fen, role = excluded.role, paid_at = excluded.paid_at, created_at = excluded.created_at
+where p.out_trade_no = excluded.out_trade_no and p.merchant = excluded.merchant
+returning 1) select wrote(count(*), cardinality($1::text[])) from w`
+
+	putRefunds = `with w as (insert into refunds as r (ref, provider, provider_txn_id, out_trade_no, merchant, out_refund_no, provider_refund_id,
+    amount_fen, total_fen, status, refunded_at, created_at)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+    $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::bigint[])
+on conflict (ref, provider) do update set
+    provider_txn_id = excluded.provider_txn_id, out_refund_no = excluded.out_refund_no, provider_refund_id = excluded.provider_refund_id,
+    amount_fen = excluded.amount_fen, total_fen = excluded.total_fen, status = excluded.status, refunded_at = excluded.refunded_at,
+    created_at = excluded.created_at
+where r.out_trade_no = excluded.out_trade_no and r.merchant = excluded.merchant
+returning 1) select wrote(count(*), cardinality($1::text[])) from w`
+
+	insertNotifications = `with w as (insert into notifications (id, received_at, provider, account, merchant, out_trade_no, kind, outcome, reason,
+    results, fact_key, provider_id, claim_scope, numbers, copies, request_line, header, body, content)
+select * from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::text[], $11::bytea[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bytea[], $17::bytea[], $18::bytea[], $19::bytea[])
+on conflict do nothing
+returning 1) select wrote(count(*), cardinality($1::text[])) from w`
+
+	insertNotificationOrders = `insert into notification_orders (out_trade_no, merchant, notification_id)
+select * from unnest($1::text[], $2::text[], $3::text[])`
+
+	// An update of several rows locks them in an order of its own.
+	lockNotifications = `select 1 from notifications where id = any($1::text[]) order by id for update`
+
+	resolveNotifications = `with w as (update notifications n set merchant = r.merchant, out_trade_no = r.out_trade_no, outcome = r.outcome,
+    reason = r.reason, results = r.results
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) r(id, merchant, out_trade_no, outcome, reason, results)
+where n.id = r.id
+returning 1) select wrote(count(*), cardinality($1::text[])) from w`
+
+	deleteNotificationOrders = `delete from notification_orders where notification_id = any($1::text[])`
+
+	insertWaiting = `with w as (insert into waiting (notification_id, idx, out_trade_no, merchant, provider_txn_id, provider, by_txn, received_at, fact)
+select * from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::bigint[], $9::text[])
+on conflict do nothing
+returning 1) select wrote(count(*), cardinality($1::text[])) from w`
+
+	deleteWaiting = `with w as (delete from waiting w using unnest($1::text[], $2::bigint[]) d(notification_id, idx)
+where w.notification_id = d.notification_id and w.idx = d.idx
+returning 1) select wrote(count(*), cardinality($1::text[])) from w`
+
+	insertEvents = `with w as (insert into events (id, type, out_trade_no, merchant, order_version, from_status, to_status, kind, reason,
+    notification_id, created_at, snapshot)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::text[], $11::bigint[], $12::text[])
+on conflict do nothing
+returning 1) select wrote(count(*), cardinality($1::text[])) from w`
+)
+
+// apply writes sorted changes and commits, in one round trip.
+func apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes) error {
+	var batch pgx.Batch
+	queueOrderRows(&batch, c.Orders)
+	queuePaymentRows(&batch, c.Payments)
+	queueRefundRows(&batch, c.Refunds)
+	queueNotificationRows(&batch, c.Notifications)
+	queueResolutions(&batch, c.Resolutions)
+	queueWaitingRows(&batch, c.Wait)
+	queueDone(&batch, c.Done)
+	queueEventRows(&batch, c.Events)
+	queueFurtherOrders(&batch, c)
+	queueCommit(&batch)
+	// A warning of an earlier statement says nothing about this commit.
+	delete(conn.Conn().PgConn().CustomData(), unreplicated)
+	if err := conn.SendBatch(ctx, &batch).Close(); err != nil {
+		return err
+	}
+	return replicated(conn.Conn().PgConn())
+}
+
+var errNotCommitted = errors.New("the server rolled back instead of committing")
+
+func queueCommit(batch *pgx.Batch) {
+	batch.Queue("commit").Exec(func(tag pgconn.CommandTag) error {
+		// A failed transaction answers a commit with a rollback and no error.
+		if tag.String() != "COMMIT" {
+			return fmt.Errorf("%w: %w", order.ErrUnavailable, errNotCommitted)
+		}
+		return nil
+	})
+}
+
+// replicated is an error when the server committed but gave up to wait for the
+// standby that it must wait for: the commit may not survive a failover, so that
+// nothing may be acked on it.
+func replicated(conn *pgconn.PgConn) error {
+	if conn.CustomData()[unreplicated] == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: the commit did not reach the standby", order.ErrUnavailable)
+}
+
+// column gathers one column of many rows.
+func column[T, V any](rows []T, value func(*T) V) []V {
+	all := make([]V, len(rows))
+	for i := range rows {
+		all[i] = value(&rows[i])
+	}
+	return all
+}
+
+func queueOrderRows(batch *pgx.Batch, rows []order.Order) {
+	if len(rows) == 0 {
+		return
+	}
+	type o = order.Order
+	batch.Queue(putOrders,
+		column(rows, func(r *o) string { return r.OutTradeNo }),
+		column(rows, func(r *o) string { return r.Merchant }),
+		column(rows, func(r *o) int64 { return r.Rev }),
+		column(rows, func(r *o) int64 { return r.Version }),
+		column(rows, func(r *o) string { return string(r.Status) }),
+		column(rows, func(r *o) bool { return r.Registered }),
+		column(rows, func(r *o) int64 { return r.ExpectedFen }),
+		column(rows, func(r *o) string { return r.Currency }),
+		column(rows, func(r *o) *int64 { return row.Micros(r.ExpiresAt) }),
+		column(rows, func(r *o) bool { return r.AmountVerified }),
+		column(rows, func(r *o) string { return r.Provider }),
+		column(rows, func(r *o) string { return r.Account }),
+		column(rows, func(r *o) string { return r.ProviderTxnID }),
+		column(rows, func(r *o) int64 { return r.PaidFen }),
+		column(rows, func(r *o) int64 { return r.RefundedFen }),
+		column(rows, func(r *o) *int64 { return row.Micros(r.PaidAt) }),
+		column(rows, func(r *o) bool { return r.Late }),
+		column(rows, func(r *o) bool { return r.Finished }),
+		column(rows, func(r *o) *int64 { return row.Micros(r.CreatedAt) }),
+		column(rows, func(r *o) *int64 { return row.Micros(r.UpdatedAt) }))
+}
+
+func queuePaymentRows(batch *pgx.Batch, rows []order.Payment) {
+	if len(rows) == 0 {
+		return
+	}
+	type p = order.Payment
+	batch.Queue(putPayments,
+		column(rows, func(r *p) string { return r.ProviderTxnID }),
+		column(rows, func(r *p) string { return r.Provider }),
+		column(rows, func(r *p) string { return r.Order.OutTradeNo }),
+		column(rows, func(r *p) string { return r.Order.Merchant }),
+		column(rows, func(r *p) int64 { return int64(r.Position) }),
+		column(rows, func(r *p) string { return r.Account }),
+		column(rows, func(r *p) int64 { return r.AmountFen }),
+		column(rows, func(r *p) string { return r.Currency }),
+		column(rows, func(r *p) int64 { return r.RefundedFen }),
+		column(rows, func(r *p) string { return string(r.Role) }),
+		column(rows, func(r *p) *int64 { return row.Micros(r.PaidAt) }),
+		column(rows, func(r *p) *int64 { return row.Micros(r.CreatedAt) }))
+}
+
+func queueRefundRows(batch *pgx.Batch, rows []order.Refund) {
+	if len(rows) == 0 {
+		return
+	}
+	type f = order.Refund
+	batch.Queue(putRefunds,
+		column(rows, func(r *f) string { return r.Ref }),
+		column(rows, func(r *f) string { return r.Provider }),
+		column(rows, func(r *f) string { return r.ProviderTxnID }),
+		column(rows, func(r *f) string { return r.Order.OutTradeNo }),
+		column(rows, func(r *f) string { return r.Order.Merchant }),
+		column(rows, func(r *f) string { return r.OutRefundNo }),
+		column(rows, func(r *f) string { return r.ProviderRefundID }),
+		column(rows, func(r *f) int64 { return r.AmountFen }),
+		column(rows, func(r *f) int64 { return r.TotalFen }),
+		column(rows, func(r *f) string { return string(r.Status) }),
+		column(rows, func(r *f) *int64 { return row.Micros(r.RefundedAt) }),
+		column(rows, func(r *f) *int64 { return row.Micros(r.CreatedAt) }))
+}
+
+func queueNotificationRows(batch *pgx.Batch, rows []order.Row) {
+	if len(rows) == 0 {
+		return
+	}
+	type n = order.Row
+	batch.Queue(insertNotifications,
+		column(rows, func(r *n) string { return r.ID }),
+		column(rows, func(r *n) *int64 { return row.Micros(r.ReceivedAt) }),
+		column(rows, func(r *n) string { return r.Provider }),
+		column(rows, func(r *n) string { return r.Account }),
+		column(rows, func(r *n) string { return r.Merchant }),
+		column(rows, func(r *n) string { return r.OutTradeNo }),
+		column(rows, func(r *n) string { return string(r.Kind) }),
+		column(rows, func(r *n) string { return string(r.Outcome) }),
+		column(rows, func(r *n) string { return string(r.Reason) }),
+		column(rows, row.Results),
+		column(rows, func(r *n) []byte { return r.FactKey[:] }),
+		column(rows, func(r *n) string { return r.ProviderID }),
+		column(rows, row.Scope),
+		column(rows, func(r *n) string { return r.Numbers }),
+		column(rows, func(r *n) int64 { return r.Copies }),
+		column(rows, func(r *n) []byte { return []byte(r.Capture.RequestLine) }),
+		column(rows, func(r *n) []byte { return row.Bytes(r.Capture.Header) }),
+		column(rows, func(r *n) []byte { return row.Bytes(r.Capture.Body) }),
+		column(rows, func(r *n) []byte { return r.Content }))
+}
+
+func queueResolutions(batch *pgx.Batch, rows []order.Resolution) {
+	if len(rows) == 0 {
+		return
+	}
+	type s = order.Resolution
+	ids := column(rows, func(r *s) string { return r.NotificationID })
+	batch.Queue(lockNotifications, ids)
+	batch.Queue(resolveNotifications, ids,
+		column(rows, func(r *s) string { return r.Merchant }),
+		column(rows, func(r *s) string { return r.OutTradeNo }),
+		column(rows, func(r *s) string { return string(r.Outcome) }),
+		column(rows, func(r *s) string { return string(r.Reason) }),
+		column(rows, row.ResolvedResults))
+	batch.Queue(deleteNotificationOrders, ids)
+}
+
+// queueFurtherOrders writes the further orders of new and of resolved
+// notifications.
+func queueFurtherOrders(batch *pgx.Batch, c *order.Changes) {
+	var numbers, merchants, ids []string
+	add := func(id, merchant, outTradeNo string, results []order.FactResult) {
+		for _, k := range row.FurtherOrders(order.Key{Merchant: merchant, OutTradeNo: outTradeNo}, results) {
+			numbers, merchants, ids = append(numbers, k.OutTradeNo), append(merchants, k.Merchant), append(ids, id)
+		}
+	}
+	for i := range c.Notifications {
+		n := &c.Notifications[i]
+		add(n.ID, n.Merchant, n.OutTradeNo, n.Results)
+	}
+	for i := range c.Resolutions {
+		r := &c.Resolutions[i]
+		add(r.NotificationID, r.Merchant, r.OutTradeNo, r.Results)
+	}
+	if len(ids) > 0 {
+		batch.Queue(insertNotificationOrders, numbers, merchants, ids)
+	}
+}
+
+func queueWaitingRows(batch *pgx.Batch, rows []order.Waiting) {
+	if len(rows) == 0 {
+		return
+	}
+	type w = order.Waiting
+	batch.Queue(insertWaiting,
+		column(rows, func(r *w) string { return r.NotificationID }),
+		column(rows, func(r *w) int64 { return int64(r.Index) }),
+		column(rows, func(r *w) string { return r.Fact.OutTradeNo }),
+		column(rows, func(r *w) string { return r.Fact.Merchant }),
+		column(rows, func(r *w) string { return r.Fact.ProviderTxnID }),
+		column(rows, func(r *w) string { return r.Fact.Provider }),
+		column(rows, func(r *w) bool { return r.Fact.ByTxn }),
+		column(rows, func(r *w) *int64 { return row.Micros(r.ReceivedAt) }),
+		column(rows, func(r *w) string { return row.Fact(&r.Fact) }))
+}
+
+func queueDone(batch *pgx.Batch, rows []order.WaitingKey) {
+	if len(rows) == 0 {
+		return
+	}
+	batch.Queue(deleteWaiting,
+		column(rows, func(k *order.WaitingKey) string { return k.NotificationID }),
+		column(rows, func(k *order.WaitingKey) int64 { return int64(k.Index) }))
+}
+
+func queueEventRows(batch *pgx.Batch, rows []order.Event) {
+	if len(rows) == 0 {
+		return
+	}
+	type e = order.Event
+	batch.Queue(insertEvents,
+		column(rows, func(r *e) string { return r.ID }),
+		column(rows, func(r *e) string { return string(r.Type) }),
+		column(rows, func(r *e) string { return r.Key.OutTradeNo }),
+		column(rows, func(r *e) string { return r.Key.Merchant }),
+		column(rows, func(r *e) *int64 { return row.Null(r.OrderVersion) }),
+		column(rows, func(r *e) string { return string(r.From) }),
+		column(rows, func(r *e) string { return string(r.To) }),
+		column(rows, func(r *e) string { return string(r.Kind) }),
+		column(rows, func(r *e) string { return string(r.Reason) }),
+		column(rows, func(r *e) *string { return row.Null(r.NotificationID) }),
+		column(rows, func(r *e) *int64 { return row.Micros(r.CreatedAt) }),
+		column(rows, func(r *e) string { return string(r.Snapshot) }))
+}

@@ -1,0 +1,141 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/notifyd/notifyd/internal/store/row"
+)
+
+// Limits of the connections.
+const (
+	// maxReaders is how many reads run at once: repeats that are answered, and
+	// people who look.
+	maxReaders = 8
+	// spareWriters are for what writes besides the committers: a merchant's
+	// commands, counts of copies, the beat, the removal of old requests.
+	spareWriters = 2
+	// poolWait bounds the wait for a connection: behind it is a notification
+	// whose sender waits five seconds at most, and an honest refusal is better.
+	poolWait = 300 * time.Millisecond
+	// connectTimeout is for a URL that names none.
+	connectTimeout = 2 * time.Second
+	// rollbackTimeout bounds the polite end of a transaction that failed; after
+	// it the connection is closed.
+	rollbackTimeout = time.Second
+)
+
+// settings hold for every connection.
+var settings = map[string]string{
+	"statement_timeout":                   "2s",
+	"lock_timeout":                        "1s",
+	"idle_in_transaction_session_timeout": "5s",
+	// A generic plan that was made while a table was empty stays, and reads the
+	// whole table when it is full.
+	"plan_cache_mode": "force_custom_plan",
+}
+
+const applicationName = "notifyd"
+
+// settle adds what the URL does not say.
+func settle(config *pgxpool.Config) *pgxpool.Config {
+	c := config.ConnConfig
+	for name, value := range settings {
+		c.RuntimeParams[name] = value
+	}
+	if c.RuntimeParams["application_name"] == "" {
+		c.RuntimeParams["application_name"] = applicationName
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = connectTimeout
+	}
+	// A standby answers too, but takes nothing.
+	if c.ValidateConnect == nil {
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
+	}
+	c.OnNotice = noteUnreplicated
+	config.AfterConnect = demandDurability
+	return config
+}
+
+func (s *Store) newPool(size int32) (*pgxpool.Pool, error) {
+	config := s.config.Copy()
+	config.MaxConns = size
+	return pgxpool.NewWithConfig(context.Background(), config)
+}
+
+// demandDurability turns synchronous_commit on where a server or a role has it
+// off: an ack says that the commit is on disk.
+func demandDurability(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`)
+	return err
+}
+
+// unreplicated is the mark of a connection on which a commit did not reach the
+// standby that it must reach.
+const unreplicated = "unreplicated"
+
+// codeWarning is the class of warnings; during a commit there is one that says
+// that the wait for a standby was broken off.
+const codeWarning = "01000"
+
+func noteUnreplicated(conn *pgconn.PgConn, notice *pgconn.Notice) {
+	if notice.Code == codeWarning {
+		conn.CustomData()[unreplicated] = true
+	}
+}
+
+// acquire takes a connection from a pool.
+func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+	if !s.ready.Load() {
+		return nil, errNotPrepared
+	}
+	waiting, cancel := context.WithTimeout(ctx, poolWait)
+	defer cancel()
+	conn, err := pool.Acquire(waiting)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return conn, nil
+}
+
+// read runs work on a connection that reads.
+func (s *Store) read(ctx context.Context, work func(*pgxpool.Conn) error) error {
+	return s.on(ctx, s.readers, work)
+}
+
+// on runs work on a connection of a pool and translates its error.
+func (s *Store) on(ctx context.Context, pool *pgxpool.Pool, work func(*pgxpool.Conn) error) error {
+	conn, err := s.acquire(ctx, pool)
+	if err != nil {
+		return err
+	}
+	defer conn.Release() // one with an open transaction is closed, not kept
+	return settleError(conn.Conn(), work(conn))
+}
+
+// each calls scan for every row of a query.
+func each(ctx context.Context, conn *pgxpool.Conn, scan func(row.Scanner) error, query string, args ...any) error {
+	rows, err := conn.Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	return scanAll(scan)(rows)
+}
+
+// scanAll makes of a reader of one row a reader of all.
+func scanAll(scan func(row.Scanner) error) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		defer rows.Close()
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	}
+}

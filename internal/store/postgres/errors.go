@@ -1,0 +1,81 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/notifyd/notifyd/internal/order"
+)
+
+var errNotPrepared = fmt.Errorf("%w: the database has not been reached yet", order.ErrUnavailable)
+
+// Codes of errors; source: PostgreSQL, Appendix A. NR001 is raised by our own
+// function wrote.
+const (
+	codeUnique       = "23505"
+	codeSerialize    = "40001"
+	codeDeadlock     = "40P01"
+	codeRaceLost     = "NR001"
+	codeReadOnly     = "25006"
+	codeIdleTooLong  = "25P03"
+	codeLockNotInDue = "55P03"
+)
+
+// away are the classes of codes after which trying later may help: connection,
+// resources (disk full, too many connections), operator (shutdown, timeout),
+// system, internal.
+var away = map[string]bool{"08": true, "53": true, "57": true, "58": true, "XX": true}
+
+func unavailable(err error) error { return fmt.Errorf("%w: %w", order.ErrUnavailable, err) }
+
+// settleError translates an error that came from conn, and closes the
+// connection where it must not be used again.
+func settleError(conn *pgx.Conn, err error) error {
+	if err == nil {
+		return nil
+	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == codeReadOnly {
+		// The server has become a standby: the next connection finds the primary.
+		ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
+		defer cancel()
+		_ = conn.Close(ctx)
+	}
+	known := translate(err)
+	if known == err && pg == nil && conn.IsClosed() {
+		return unavailable(err) // it broke, whatever the error says
+	}
+	return known
+}
+
+// translate turns the driver's errors into the store's, by code.
+func translate(err error) error {
+	var connect *pgconn.ConnectError
+	var pg *pgconn.PgError
+	switch {
+	case err == nil, errors.Is(err, order.ErrUnavailable), errors.Is(err, order.ErrRace), errors.Is(err, order.ErrUnknown):
+		return err
+	case errors.Is(err, pgx.ErrNoRows):
+		return order.ErrUnknown
+	case errors.As(err, &connect), // before the codes: a server that starts or refuses is away
+		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
+		pgconn.Timeout(err), pgconn.SafeToRetry(err):
+		return unavailable(err)
+	case !errors.As(err, &pg):
+		return err
+	}
+	switch pg.Code {
+	case codeRaceLost, codeUnique, codeSerialize, codeDeadlock:
+		return fmt.Errorf("%w: %w", order.ErrRace, err)
+	case codeReadOnly, codeIdleTooLong, codeLockNotInDue:
+		return unavailable(err)
+	}
+	if len(pg.Code) == 5 && away[pg.Code[:2]] {
+		return unavailable(err)
+	}
+	return err
+}

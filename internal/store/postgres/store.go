@@ -1,0 +1,89 @@
+// Package postgres keeps orders, notifications and events in PostgreSQL. Several
+// processes may share a database: what one of them is deciding, the others wait
+// for, in one fixed order.
+//
+// The package imports order, row, the migrations and the driver.
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/notifyd/notifyd/internal/order"
+)
+
+// DefaultCommitters is how many units of work run at once: while one waits for
+// the disk, the next is decided. More than a few share no longer what a commit
+// costs.
+const DefaultCommitters = 2
+
+// Options of a store.
+type Options struct {
+	Committers int // DefaultCommitters when 0
+}
+
+// Store is a PostgreSQL database. It is safe for concurrent use.
+type Store struct {
+	config     *pgxpool.Config
+	committers int
+	writers    *pgxpool.Pool
+	readers    *pgxpool.Pool
+	ready      atomic.Bool
+
+	preparing sync.Mutex
+	warnings  []string
+}
+
+var (
+	_ order.Store  = (*Store)(nil)
+	_ order.Reader = (*Store)(nil)
+)
+
+// Open reads the URL; it does not connect.
+func Open(url string, opts Options) (*Store, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("the store's URL cannot be read: %w", err) // the driver leaves the password out
+	}
+	s := &Store{config: settle(config), committers: opts.Committers}
+	if s.committers <= 0 {
+		s.committers = DefaultCommitters
+	}
+	writers, errW := s.newPool(int32(s.committers + spareWriters))
+	readers, errR := s.newPool(maxReaders)
+	if err := errors.Join(errW, errR); err != nil {
+		return nil, err
+	}
+	s.writers, s.readers = writers, readers
+	return s, nil
+}
+
+// Describe names the database for people, without its password.
+func (s *Store) Describe() string {
+	c := s.config.ConnConfig
+	return fmt.Sprintf("postgres://%s@%s:%d/%s", c.User, c.Host, c.Port, c.Database)
+}
+
+// Warnings are what Prepare found to be unwise, one sentence each.
+func (s *Store) Warnings() []string {
+	s.preparing.Lock()
+	defer s.preparing.Unlock()
+	return s.warnings
+}
+
+// Committers is how many units of work are worth running at once.
+func (s *Store) Committers() int { return s.committers }
+
+// Close waits for the connections that are in use and closes all.
+func (s *Store) Close() error {
+	s.preparing.Lock()
+	defer s.preparing.Unlock()
+	s.ready.Store(false)
+	s.writers.Close()
+	s.readers.Close()
+	return nil
+}

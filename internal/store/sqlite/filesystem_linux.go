@@ -1,0 +1,31 @@
+package sqlite
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Network file systems, by the number that statfs gives. A write-ahead log
+// needs memory that its readers share and locks that hold; a network share has
+// neither for certain.
+var network = map[int64]string{
+	unix.NFS_SUPER_MAGIC:  "NFS",
+	unix.SMB_SUPER_MAGIC:  "SMB",
+	unix.SMB2_SUPER_MAGIC: "SMB",
+	unix.CIFS_SUPER_MAGIC: "SMB",
+	unix.CODA_SUPER_MAGIC: "Coda",
+	unix.AFS_SUPER_MAGIC:  "AFS",
+	unix.CEPH_SUPER_MAGIC: "Ceph",
+}
+
+func checkFileSystem(path string) error {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(path, &stat); err != nil {
+		return fmt.Errorf("the file system of the database cannot be asked: %w", err)
+	}
+	if name, found := network[int64(stat.Type)]; found {
+		return fmt.Errorf("%s lies on a network file system (%s): SQLite needs a local one, or use PostgreSQL", path, name)
+	}
+	return nil
+}

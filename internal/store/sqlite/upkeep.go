@@ -1,0 +1,75 @@
+package sqlite
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/store/row"
+)
+
+const (
+	addCopies = `update notifications set copies = copies + ?2 where id = ?1`
+
+	beat = `update beat set beats = beats + 1`
+
+	pruneRaw = `update notifications set request_line = x'', header = null, body = null
+where id in (select id from notifications where body is not null and received_at < ?1 order by received_at limit ?2)`
+)
+
+// Known reads which fact keys are recorded.
+func (s *Store) Known(ctx context.Context, keys []order.FactKey) (map[order.FactKey]order.Ref, error) {
+	known := map[order.FactKey]order.Ref{}
+	err := s.read(ctx, func(m *moment) error { return findAllKnown(m.each, keys, known) })
+	return known, err
+}
+
+// Payments reads which transactions are kept.
+func (s *Store) Payments(ctx context.Context, txns []order.TxnKey) (map[order.TxnKey]order.Payment, error) {
+	payments := map[order.TxnKey]order.Payment{}
+	if err := row.CheckWant(&order.Want{Txns: txns}); err != nil {
+		return payments, err
+	}
+	err := s.read(ctx, func(m *moment) error { return findAllPayments(m.each, findPayments, txnSet(txns), payments) })
+	return payments, err
+}
+
+// AddCopies adds to the copy counts of notifications; ids that are not there
+// are passed over.
+func (s *Store) AddCopies(ctx context.Context, copies map[string]int64) error {
+	if len(copies) == 0 {
+		return nil
+	}
+	return s.write(ctx, func(u *unit) error {
+		for _, id := range slices.Sorted(maps.Keys(copies)) {
+			if _, err := u.exec(addCopies, id, copies[id]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Beat writes one row durably: while it does, notifications can be taken.
+func (s *Store) Beat(ctx context.Context) error {
+	return s.write(ctx, func(u *unit) error {
+		_, err := u.exec(beat)
+		return err
+	})
+}
+
+// PruneRaw removes the requests of up to limit notifications that were received
+// before a time, the oldest first, and says of how many. What they said stays.
+func (s *Store) PruneRaw(ctx context.Context, before time.Time, limit int) (int, error) {
+	var pruned int64
+	err := s.write(ctx, func(u *unit) (err error) {
+		pruned, err = u.exec(pruneRaw, row.Value(row.Micros(before)), limit)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int(pruned), nil
+}

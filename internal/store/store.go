@@ -1,0 +1,93 @@
+// Package store opens a database by the scheme of its URL. It says what the
+// program needs of a database besides the domain's verbs; sqlite and postgres
+// offer it, and storetest holds both to it.
+//
+// It imports order and the two stores.
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/store/postgres"
+	"github.com/notifyd/notifyd/internal/store/sqlite"
+)
+
+// ErrSchemaNewer is what Prepare returns for a database that a newer program
+// has migrated.
+var ErrSchemaNewer = sqlite.ErrSchemaNewer
+
+// DB is a database. It is safe for concurrent use; before Prepare has succeeded
+// all that reads or writes is order.ErrUnavailable.
+type DB interface {
+	order.Store
+	order.Reader
+	Upkeep
+	Identity
+}
+
+// Upkeep is what the program does to a database besides its work.
+type Upkeep interface {
+	// Prepare connects, takes the locks that are needed, checks that commits
+	// are durable, and migrates the schema under a lock. It may be called again,
+	// after an error or after success. Errors: order.ErrUnavailable when the
+	// database cannot be reached (trying later may help), ErrSchemaNewer,
+	// *sqlite.HeldError, and others that a person has to put right.
+	Prepare(ctx context.Context) error
+	// Beat writes one row durably: readiness. Errors as for order.Store.
+	Beat(ctx context.Context) error
+	// PruneRaw removes the requests of up to limit notifications that were
+	// received before a time, the oldest first, and says of how many; fewer
+	// than limit: none is left.
+	PruneRaw(ctx context.Context, before time.Time, limit int) (int, error)
+	// Close ends what is open. Units of work that run meanwhile fail or finish.
+	Close() error
+}
+
+// Identity is what a database says about itself.
+type Identity interface {
+	// Describe names the database for people, without its password.
+	Describe() string
+	// Warnings are what Prepare found to be unwise, one sentence each: settings
+	// under which an ack could be lost, readable files.
+	Warnings() []string
+	// Committers is how many units of work are worth running at once.
+	Committers() int
+}
+
+// Options of a store.
+type Options struct {
+	// Holder is what a second process is told about this one when SQLite's file
+	// is held, for instance "notifyd serve, public 127.0.0.1:8080".
+	Holder string
+	// Committers is how many units of work PostgreSQL runs at once; 0 for the
+	// default. SQLite has one writer.
+	Committers int
+}
+
+// Open names a database: "sqlite:PATH" (relative to the working directory) or
+// "postgres://…", "postgresql://…". It connects to nothing and touches no file;
+// its errors are errors of the URL.
+func Open(url string, opts Options) (DB, error) {
+	scheme, rest, found := strings.Cut(url, ":")
+	switch {
+	case found && scheme == "sqlite":
+		return openSQLite(rest, opts)
+	case found && (scheme == "postgres" || scheme == "postgresql"):
+		return postgres.Open(url, postgres.Options{Committers: opts.Committers})
+	}
+	// The text itself may hold a password.
+	return nil, fmt.Errorf("the store is neither sqlite:PATH nor postgres://user:password@host:5432/database")
+}
+
+// openSQLite takes sqlite:data/n.db, sqlite:/data/n.db and sqlite:///data/n.db.
+func openSQLite(path string, opts Options) (DB, error) {
+	path = strings.TrimPrefix(path, "//")
+	if strings.ContainsRune(path, '?') {
+		return nil, fmt.Errorf("sqlite:%s: the database takes no options, its settings are fixed", path)
+	}
+	return sqlite.Open(path, sqlite.Options{Holder: opts.Holder})
+}

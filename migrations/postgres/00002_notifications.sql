@@ -1,0 +1,66 @@
+-- Notifications: what came, what it said and what it did.
+
+-- +goose Up
+-- Ids are time-ordered, so the newest are the greatest. The request and the
+-- content are bytes: what a stranger sent is never text to us.
+create table notifications (
+    id           text collate "C" not null primary key,
+    received_at  bigint not null,
+    provider     text collate "C" not null,
+    account      text   not null,
+    merchant     text collate "C" not null,
+    out_trade_no text collate "C" not null,
+    kind         text   not null,
+    outcome      text collate "C" not null,
+    reason       text   not null,
+    results      text,            -- JSON, only when the columns before do not say it all
+    fact_key     bytea  not null unique check (length(fact_key) = 16),
+    provider_id  text collate "C" not null,
+    claim_scope  text collate "C", -- set when this row owns (provider_id, claim_scope, provider)
+    numbers      text   not null,
+    copies       bigint not null,
+    request_line bytea  not null,
+    header       bytea,           -- null, like body, after the retention time
+    body         bytea,
+    content      bytea
+);
+
+create unique index notifications_claim on notifications (provider_id, claim_scope, provider)
+    where claim_scope is not null;
+create index notifications_by_order on notifications (out_trade_no, merchant)
+    where out_trade_no <> '';
+-- What people look for is what did not simply apply.
+create index notifications_by_outcome on notifications (outcome, id)
+    where outcome <> 'applied';
+-- A row leaves this index when its bytes are removed, so that the next removal
+-- starts where the last one ended.
+create index notifications_with_bytes on notifications (received_at)
+    where body is not null;
+
+-- The further orders of a notification that speaks of several.
+create table notification_orders (
+    out_trade_no    text collate "C" not null,
+    merchant        text collate "C" not null,
+    notification_id text collate "C" not null references notifications (id),
+    primary key (out_trade_no, merchant, notification_id)
+);
+
+create index notification_orders_by_notification on notification_orders (notification_id);
+
+-- Facts that cannot be decided yet. by_txn: the fact finds its order by the
+-- transaction, its order number alone does not name one.
+create table waiting (
+    notification_id text collate "C" not null references notifications (id),
+    idx             bigint  not null,
+    out_trade_no    text collate "C" not null,
+    merchant        text collate "C" not null,
+    provider_txn_id text collate "C" not null,
+    provider        text collate "C" not null,
+    by_txn          boolean not null,
+    received_at     bigint  not null,
+    fact            text    not null, -- JSON
+    primary key (notification_id, idx)
+);
+
+create index waiting_by_order on waiting (out_trade_no, merchant);
+create index waiting_by_txn on waiting (provider_txn_id, provider);
