@@ -48,6 +48,9 @@ func wechatV3(shop, number int, at time.Time) forge.Message {
 		OriginalType: "transaction", CreatedAt: at, Content: wechatPayment(shop, number).V3()}, at)
 }
 
+// oneShot gives each message a connection of its own, as providers do.
+var oneShot = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
 // post sends a message; it may be called from any goroutine.
 func post(url string, m forge.Message) (int, string, error) {
 	req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(m.Body))
@@ -55,7 +58,7 @@ func post(url string, m forge.Message) (int, string, error) {
 		return 0, "", err
 	}
 	req.Header = m.Header.Clone()
-	res, err := http.DefaultClient.Do(req)
+	res, err := oneShot.Do(req)
 	if err != nil {
 		return 0, "", err
 	}
