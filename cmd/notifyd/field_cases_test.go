@@ -120,7 +120,7 @@ func TestP39CopiesAtTheSameMoment(t *testing.T) {
 // P45: two merchant numbers of one app, interleaved and in parallel: every
 // message is booked under its own account, and refused under the other.
 func TestP45SeveralMerchantsAtOnce(t *testing.T) {
-	const orders, workers = 500, 32
+	const orders, workers = 1000, 32
 	r := twoShops(t).serve(t)
 	now := time.Now()
 	together(workers, func(worker int) {

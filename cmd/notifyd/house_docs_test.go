@@ -278,6 +278,23 @@ func TestHouseDecisionsAreIndexed(t *testing.T) {
 	}
 }
 
+// A library more or fewer is a decision: go.mod and the record name the same.
+func TestHouseLibrariesAreArgued(t *testing.T) {
+	record := readHouseFile(t, "docs/adr/0015-libraries.md")
+	required := map[string]bool{}
+	for _, found := range regexp.MustCompile(`(?m)^(?:require )?\s*([a-z][\w.-]*\.[a-z]+/\S+) v\S+$`).FindAllStringSubmatch(readHouseFile(t, "go.mod"), -1) {
+		required[found[1]] = true
+		if !strings.Contains(record, "`"+found[1]+"`") {
+			t.Errorf("go.mod requires %s, which docs/adr/0015-libraries.md does not argue", found[1])
+		}
+	}
+	for _, found := range regexp.MustCompile("`([a-z][\\w.-]*\\.[a-z]+/[^`]+)`").FindAllStringSubmatch(record, -1) {
+		if !required[found[1]] {
+			t.Errorf("docs/adr/0015-libraries.md argues for %s, which go.mod does not require", found[1])
+		}
+	}
+}
+
 // Both databases take the same steps: the same numbers, the same names.
 func TestHouseMigrationsGoTogether(t *testing.T) {
 	steps := map[string][]string{}
