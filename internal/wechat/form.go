@@ -37,8 +37,10 @@ func foreign(code, field string, value []byte) error {
 	return provider.Refuse(provider.ErrForeign, code, "%s %s is not one of this account", field, quoted(value))
 }
 
-// maxQuoted is the longest foreign text in a refusal: a key id fits.
-const maxQuoted = 64
+// maxQuoted is how much of a message's text a refusal may repeat: a merchant
+// number, an app id or the name of an algorithm fits, a signature or an openid
+// does not.
+const maxQuoted = 20
 
 func quoted(b []byte) string { return fmt.Sprintf("%q", provider.Clip(string(b), maxQuoted)) }
 

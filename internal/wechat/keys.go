@@ -28,6 +28,8 @@ type keySet struct {
 	order    []*platformKey          // as configured
 	v3       cipher.AEAD             // nil: v3 is refused
 	v2       *v2Key                  // nil: v2 is refused
+	v3Print  string                  // fingerprints of the two secrets, for people
+	v2Print  string
 	digest   [sha256.Size]byte       // of all that was read from files
 }
 
@@ -78,6 +80,7 @@ func loadKeys(o *Options, readFile func(string) ([]byte, error)) (*keySet, provi
 	for i, entry := range o.Certificates {
 		l.certificate(ks, fmt.Sprintf("certificates[%d].file", i), entry.File, o.MchID)
 	}
+	ks.v2Print, ks.v3Print = fingerprint(v2), fingerprint(v3)
 	var err error
 	if v2 != "" {
 		if ks.v2, err = newV2Key(v2); err != nil {
@@ -97,6 +100,13 @@ func loadKeys(o *Options, readFile func(string) ([]byte, error)) (*keySet, provi
 	}
 	ks.digest = sha256.Sum256(l.digest)
 	return ks, l.problems
+}
+
+// fingerprint is short enough to tell nothing of a key of 32 random letters, and
+// long enough to tell two apart.
+func fingerprint(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:4])
 }
 
 func (o *Options) hasKey() bool {
@@ -213,8 +223,8 @@ func (a *Adapter) Reload() (changed bool, err error) {
 	return true, nil
 }
 
-// Keys describes the keys in use. The two API keys have no id: a fingerprint of
-// a secret would help only whoever guesses it.
+// Keys describes the keys in use. The two API keys have no id of their own and
+// show a fingerprint, by which two deployments can be compared.
 func (a *Adapter) Keys() []provider.KeyInfo {
 	ks := a.keys.Load()
 	infos := make([]provider.KeyInfo, 0, len(ks.order)+2)
@@ -222,10 +232,10 @@ func (a *Adapter) Keys() []provider.KeyInfo {
 		infos = append(infos, provider.KeyInfo{ID: k.id, Kind: k.kind, NotAfter: k.notAfter})
 	}
 	if ks.v3 != nil {
-		infos = append(infos, provider.KeyInfo{Kind: "api v3 key"})
+		infos = append(infos, provider.KeyInfo{ID: ks.v3Print, Kind: "api v3 key"})
 	}
 	if ks.v2 != nil {
-		infos = append(infos, provider.KeyInfo{Kind: "api v2 key"})
+		infos = append(infos, provider.KeyInfo{ID: ks.v2Print, Kind: "api v2 key"})
 	}
 	return infos
 }

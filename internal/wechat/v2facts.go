@@ -161,13 +161,16 @@ func swallowsCurrency(x *flatXML, attach []byte) bool {
 }
 
 // fieldsJSON writes the fields as one JSON object in order of their names,
-// without what differs between two copies of one message.
+// without what differs between two copies of one message, and without empty ones,
+// which nobody signed.
 func fieldsJSON(fields []field) []byte {
 	values := make(map[string]string, len(fields))
 	for _, f := range fields {
 		switch string(f.name) {
 		case "sign", "sign_type", "nonce_str":
-		default:
+			continue
+		}
+		if len(f.value) > 0 {
 			values[string(f.name)] = string(f.value)
 		}
 	}

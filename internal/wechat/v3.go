@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/provider"
 )
 
 const (
@@ -55,7 +56,7 @@ func (m *message) parseV3() (order.Notification, error) {
 	m.text = normalSerial(m.text[:0], h.serial)
 	key := m.keys.platform[string(m.text)]
 	if key == nil {
-		return order.Notification{}, unproven(CodeUnknownSerial, "no key %s is configured", quoted([]byte(h.serial)))
+		return order.Notification{}, unproven(CodeUnknownSerial, "no key %q is configured", provider.Clip(h.serial, maxSerial))
 	}
 	if fault := m.envelope.read(body, maxEnvelopeNodes); fault != nil {
 		return order.Notification{}, fault.refusal()
