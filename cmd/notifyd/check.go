@@ -33,7 +33,7 @@ when the configuration can be used, 3 when not.`,
 			}
 			switch {
 			case !report.OK():
-				return exitWith(exitConfig, "%s cannot be used: %s", path, count(len(report.Errors), "error"))
+				return unusable(path, report)
 			case asJSON:
 				return nil
 			}
@@ -43,6 +43,11 @@ when the configuration can be used, 3 when not.`,
 	c.Flags().StringVar(&path, "config", defaultConfig, "configuration `file`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+// unusable ends a run whose configuration has errors; they were listed.
+func unusable(path string, report *config.Report) error {
+	return exitWith(exitConfig, "%s cannot be used: %s", path, count(len(report.Errors), "error"))
 }
 
 func count(n int, what string) string {

@@ -95,7 +95,7 @@ them, keeps what they say of each order, and tells the merchant.`,
 	root.SetVersionTemplate("notifyd {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
-	root.AddCommand(checkCommand(a), versionCommand(a))
+	root.AddCommand(serveCommand(a), checkCommand(a), versionCommand(a))
 	for _, c := range root.Commands() {
 		c.Args = usage(c.Args)
 	}

@@ -126,7 +126,7 @@ func (m message) id() string {
 		return ""
 	}
 	for i := range len(id) {
-		if id[i] <= ' ' || id[i] > '~' {
+		if id[i] <= ' ' || id[i] > '~' || id[i] == '&' {
 			return ""
 		}
 	}

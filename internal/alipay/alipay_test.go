@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/provider"
 	"github.com/notifyd/notifyd/internal/provider/forge"
@@ -95,7 +97,7 @@ func sign(f forge.Form) provider.Request { return at(forge.AlipaySigner{}.Sign(f
 func at(m forge.Message) provider.Request { return m.At(noon.Add(2 * time.Second)) }
 
 // accept parses a request that must verify.
-func accept(t testing.TB, a *Adapter, req provider.Request) order.Notification {
+func accept(t rapid.TB, a *Adapter, req provider.Request) order.Notification {
 	t.Helper()
 	n, err := a.Parse(req)
 	if err != nil {

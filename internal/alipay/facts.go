@@ -18,7 +18,7 @@ func (a *Adapter) facts(n *order.Notification, m message) {
 	base.OutTradeNo = m.number("out_trade_no", &noOrder)
 	base.ProviderTxnID = m.number("trade_no", &noTxn)
 	reason := order.ReasonNone
-	if m.ambiguous(a.echo) {
+	if m.ambiguous(a.echo) || m.what == kindTrade && m.maybeCutOut(a.echo) {
 		reason = order.ReasonAmbiguousText
 	}
 	if m.what != kindTrade {

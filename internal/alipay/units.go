@@ -95,13 +95,15 @@ func timeShaped(text string) bool {
 const maxNumberLength = 64
 
 // plain says whether a number can be stored and shown as it is: up to 64
-// characters, no control characters, valid text.
+// characters, valid text without control characters, and no '&': the field that
+// follows in the signed text can be glued to a number, which then would be
+// another one under a signature that holds.
 func plain(number string) bool {
 	if number == "" || len(number) > maxNumberLength*utf8.UTFMax || utf8.RuneCountInString(number) > maxNumberLength {
 		return false
 	}
 	for _, r := range number {
-		if r < ' ' || 0x7f <= r && r < 0xa0 || r == utf8.RuneError {
+		if r < ' ' || r == '&' || 0x7f <= r && r < 0xa0 || r == utf8.RuneError {
 			return false
 		}
 	}

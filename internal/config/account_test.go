@@ -174,8 +174,8 @@ func TestOptionsTable(t *testing.T) {
 		"listen":                          {Unit: "text", Default: ":8080"},
 		"shutdown_timeout":                {Unit: "duration", Default: "15s"},
 		"admin.token":                     {Unit: "secret", Secret: true, File: "admin.token_file"},
-		"merchants[].endpoints[].secrets": {Unit: "list of secret", Secret: true, File: "merchants[].endpoints[].secret_files", Needed: true},
-		"merchants[].endpoints[].events":  {Unit: "list of text", Default: "*"},
+		"merchants[].endpoints[].secrets": {Unit: "list of secrets", Secret: true, File: "merchants[].endpoints[].secret_files", Needed: true},
+		"merchants[].endpoints[].events":  {Unit: "list of texts", Default: "*"},
 		"orders.require_registration":     {Unit: "true or false", Default: "false"},
 		"accounts":                        {Unit: "list"},
 	}

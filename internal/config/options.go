@@ -10,7 +10,7 @@ import (
 // Option is one row of the table of options.
 type Option struct {
 	Path    string // "merchants[].endpoints[].url"
-	Unit    string // "text", "duration", "true or false", "list of text", …
+	Unit    string // "text", "duration", "true or false", "list of texts", …
 	Default string // "" when there is none
 	Needed  bool
 	Secret  bool // it has a _file form as well, and is never shown
@@ -60,7 +60,7 @@ func unit(t reflect.Type) string {
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		return "list"
 	case t.Kind() == reflect.Slice:
-		return "list of " + unit(t.Elem())
+		return "list of " + unit(t.Elem()) + "s"
 	case isSecret(t):
 		return "secret"
 	case t.Kind() == reflect.String:
