@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -146,5 +145,14 @@ func (c *adminClient) problem(answer *http.Response, text []byte) error {
 	case http.StatusServiceUnavailable:
 		return exitWith(exitUnreachable, "%s", detail)
 	}
-	return &exitError{exitFailed, fmt.Errorf("%s", detail)}
+	return &exitError{exitFailed, &adminProblem{&p, detail}}
 }
+
+// adminProblem is what the server said, in the words of the command line.
+type adminProblem struct {
+	problem *httpapi.Problem
+	words   string
+}
+
+func (p *adminProblem) Error() string { return p.words }
+func (p *adminProblem) Unwrap() error { return p.problem }
