@@ -21,6 +21,7 @@ type readiness struct {
 	accounts map[string]Account
 	log      *slog.Logger
 	draining atomic.Bool
+	tried    chan struct{} // closed when the first beat has ended
 
 	mu   sync.Mutex
 	last time.Time // when the latest beat ended; zero: none has
@@ -49,6 +50,9 @@ func (r *readiness) beat(ctx context.Context) {
 	first, before := r.last.IsZero(), r.err
 	r.last, r.err = time.Now(), err
 	r.mu.Unlock()
+	if first {
+		close(r.tried)
+	}
 	switch {
 	case err != nil && (first || before == nil):
 		r.log.Error("the store cannot be written", "error", claim(err.Error()))
@@ -61,8 +65,6 @@ func (r *readiness) store() (ok bool, detail string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.last.IsZero():
-		return false, "not tried yet"
 	case r.err != nil:
 		return false, "the latest write failed; the log says why"
 	case time.Since(r.last) > beatStale:
@@ -106,10 +108,15 @@ func (r *readiness) state() readyAnswer {
 	}
 }
 
-// answer is GET /readyz.
+// answer is GET /readyz. Who asks before the first beat has ended waits for it:
+// its time is bounded.
 func (r *readiness) answer(w http.ResponseWriter, req *http.Request) {
 	lineOf(req.Context()).level = levelProbe
-	onlyReads(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	onlyReads(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		select {
+		case <-r.tried:
+		case <-req.Context().Done():
+		}
 		state, status := r.state(), http.StatusOK
 		if !state.Ready {
 			status = http.StatusServiceUnavailable

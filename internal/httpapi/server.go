@@ -75,7 +75,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{opt: opt, failure: make(chan error, 2)}
 	s.base, s.giveUp = context.WithCancelCause(context.Background())
-	s.ready = &readiness{heart: opt.Heart, accounts: accounts, log: opt.Log}
+	s.ready = &readiness{heart: opt.Heart, accounts: accounts, log: opt.Log, tried: make(chan struct{})}
 	document, err := openAPIDocument(opt.Version)
 	if err != nil {
 		return nil, fmt.Errorf("make the OpenAPI document: %w", err)
