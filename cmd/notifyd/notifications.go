@@ -24,9 +24,7 @@ func listNotificationsCommand(a *app, r *reach) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List notifications, newest first",
-		RunE: func(c *cobra.Command, _ []string) error {
-			return printList(c.Context(), a, r, adminPath("notifications"), f.query(), notificationsTable)
-		},
+		RunE:  printList(a, r, adminPath("notifications"), f, notificationsTable),
 	}
 	f.flag(c, "outcome", "outcome", "only those of an `outcome`, for instance conflict")
 	f.flag(c, "kind", "kind", "only those of a `kind`, for instance refund")

@@ -156,37 +156,37 @@ func listOrdersCommand(a *app, r *reach) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List orders, newest first",
-		RunE: func(c *cobra.Command, _ []string) error {
-			return printList(c.Context(), a, r, adminPath("orders"), f.query(), ordersTable)
-		},
+		RunE:  printList(a, r, adminPath("orders"), f, ordersTable),
 	}
 	f.flag(c, "status", "status", "only those of a `status`, for instance paid")
 	f.page(c)
 	return c
 }
 
-// printList asks for a page and prints it as a table.
-func printList[T any](ctx context.Context, a *app, r *reach, path string, query url.Values, rows func([]T) []byte) error {
-	client, err := r.client(a)
-	if err != nil {
-		return err
+// printList is a command that asks for a page and prints it as a table.
+func printList[T any](a *app, r *reach, path string, f filters, rows func([]T) []byte) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, _ []string) error {
+		client, err := r.client(a)
+		if err != nil {
+			return err
+		}
+		answer, err := client.ask(c.Context(), http.MethodGet, path, f.query(), nil)
+		if err != nil {
+			return err
+		}
+		if r.asJSON {
+			return a.printAnswer(answer)
+		}
+		var page listing[T]
+		if err := client.read(answer, &page); err != nil {
+			return err
+		}
+		if err := a.print(rows(page.Items)); err != nil {
+			return err
+		}
+		a.tellRest(len(page.Items), page.NextCursor)
+		return nil
 	}
-	answer, err := client.ask(ctx, http.MethodGet, path, query, nil)
-	if err != nil {
-		return err
-	}
-	if r.asJSON {
-		return a.printAnswer(answer)
-	}
-	var page listing[T]
-	if err := client.read(answer, &page); err != nil {
-		return err
-	}
-	if err := a.print(rows(page.Items)); err != nil {
-		return err
-	}
-	a.tellRest(len(page.Items), page.NextCursor)
-	return nil
 }
 
 // tellRest says on stderr what the table cannot.
