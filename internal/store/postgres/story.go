@@ -40,7 +40,8 @@ group by w.notification_id order by min(w.received_at), w.notification_id`
 
 	oneNotification = `select ` + row.NotificationColumns + `, n.content from notifications n where n.id = $1`
 
-	oneCapture = `select n.request_line, n.header, n.body, n.received_at from notifications n where n.id = $1`
+	// An empty body is not one that was removed; a driver may not tell them apart.
+	oneCapture = `select n.request_line, n.header, n.body, n.body is null, n.received_at from notifications n where n.id = $1`
 )
 
 // Story is all that is known of an order, as of one moment. It has no limit:
@@ -131,10 +132,14 @@ func (s *Store) Capture(ctx context.Context, id string) (order.Capture, time.Tim
 	}
 	err := s.read(ctx, func(conn *pgxpool.Conn) error {
 		var line []byte
-		if err := conn.QueryRow(ctx, oneCapture, id).Scan(&line, &c.Header, &c.Body, &received); err != nil {
+		var removed bool
+		if err := conn.QueryRow(ctx, oneCapture, id).Scan(&line, &c.Header, &c.Body, &removed, &received); err != nil {
 			return err
 		}
 		c.RequestLine = string(line)
+		if !removed {
+			c.Header, c.Body = row.Bytes(c.Header), row.Bytes(c.Body)
+		}
 		return nil
 	})
 	return c, row.Time(received), err

@@ -39,8 +39,9 @@ const patience = 30 * time.Second
 // server is where this process makes its databases.
 type server struct {
 	url      string
-	template string // a migrated database
-	id       uint32 // of this process, in the names of its databases
+	template string   // a migrated database
+	id       uint32   // of this process, in the names of its databases
+	cluster  *Cluster // held as long as the process lives: its end of the keeper's pipe closes with it
 }
 
 // shared is this process's server. Its cluster, if it is ours, ends with the
@@ -55,7 +56,7 @@ var shared = sync.OnceValues(func() (*server, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.url = c.URL("postgres")
+		s.url, s.cluster = c.URL("postgres"), c
 	}
 	return s, s.makeTemplate()
 })
