@@ -34,11 +34,11 @@ var _ provider.Provider = (*Adapter)(nil)
 // Parse verifies a notification and reads it. The order of the steps is the
 // safety of it: form, signature, is it ours, can it be trusted, what does it say.
 func (a *Adapter) Parse(req provider.Request) (order.Notification, error) {
-	f, err := readForm(req.Body)
+	f, scratch, err := readForm(req.Body)
 	if err != nil {
 		return order.Notification{}, err
 	}
-	if err := a.verify(f, len(req.Body)); err != nil {
+	if err := a.verify(f, scratch); err != nil {
 		return order.Notification{}, err
 	}
 	set, err := charsetOf(f)

@@ -45,6 +45,11 @@ func (a *Adapter) facts(n *order.Notification, m message) {
 func (a *Adapter) wholeMessage(n *order.Notification, m message, kind order.Kind, base order.Fact, reason order.Reason) {
 	base.Kind, base.Conflict = kind, reason
 	n.Kind, n.Facts = kind, []order.Fact{base}
+	if reason != order.ReasonNone {
+		// What was cut out of a genuine message carries its id; taken as its own,
+		// the genuine one would be a number used twice when it comes.
+		n.ProviderID = ""
+	}
 	n.Content = m.content(a.ring.Load().aes)
 	n.Distinct = m.distinct()
 }

@@ -38,42 +38,45 @@ func (f form) get(name string) string {
 }
 
 // readForm reads a form strictly: any fault refuses the whole, for a form read
-// in part could be verified in part.
-func readForm(body []byte) (form, error) {
-	if bytes.Count(body, []byte{'&'}) >= maxFields {
-		return nil, provider.Refuse(provider.ErrSignature, codeTooManyFields, "more than %d fields", maxFields)
+// in part could be verified in part. scratch is a buffer as large as the body,
+// free to use.
+func readForm(body []byte) (f form, scratch []byte, err error) {
+	separators := bytes.Count(body, []byte{'&'})
+	switch {
+	case separators >= maxFields:
+		return nil, nil, provider.Refuse(provider.ErrSignature, codeTooManyFields, "more than %d fields", maxFields)
+	case bytes.IndexByte(body, ';') >= 0:
+		return nil, nil, provider.Refuse(provider.ErrMalformed, codeFormSyntax, "a bare semicolon")
+	case len(body) == 0:
+		return nil, nil, nil
 	}
-	if bytes.IndexByte(body, ';') >= 0 {
-		return nil, provider.Refuse(provider.ErrMalformed, codeFormSyntax, "a bare semicolon")
-	}
-	if len(body) == 0 {
-		return nil, nil
-	}
-	f := make(form, 0, bytes.Count(body, []byte{'&'})+1)
-	// One buffer holds every decoded byte, so that the fields cost one allocation.
-	decoded := strings.Builder{}
-	decoded.Grow(len(body))
-	ends := make([]int, 0, 2*cap(f))
+	// One buffer holds every decoded byte and becomes one string, so that the
+	// fields cost no allocations of their own.
+	var ends [2 * maxFields]int
+	count := 0
+	decoded := make([]byte, 0, len(body))
 	for rest, more := body, true; more; {
 		var pair []byte
 		pair, rest, more = bytes.Cut(rest, []byte{'&'})
 		name, value, ok := bytes.Cut(pair, []byte{'='})
 		if !ok {
-			return nil, provider.Refuse(provider.ErrMalformed, codeFormSyntax, "field %d has no '='", len(ends)/2+1)
+			return nil, nil, provider.Refuse(provider.ErrMalformed, codeFormSyntax, "field %d has no '='", count/2+1)
 		}
 		for _, part := range [...][]byte{name, value} {
-			if !unescape(&decoded, part) {
-				return nil, provider.Refuse(provider.ErrMalformed, codeFormSyntax, "bad %% escape in field %d", len(ends)/2+1)
+			if decoded, ok = unescape(decoded, part); !ok {
+				return nil, nil, provider.Refuse(provider.ErrMalformed, codeFormSyntax, "bad %% escape in field %d", count/2+1)
 			}
-			ends = append(ends, decoded.Len())
+			ends[count] = len(decoded)
+			count++
 		}
 	}
-	text, start := decoded.String(), 0
-	for i := 0; i < len(ends); i += 2 {
+	f = make(form, 0, separators+1)
+	text, start := string(decoded), 0
+	for i := 0; i < count; i += 2 {
 		f = append(f, field{text[start:ends[i]], text[ends[i]:ends[i+1]]})
 		start = ends[i+1]
 	}
-	return f, f.order()
+	return f, decoded[:0], f.order()
 }
 
 // order checks the names and sorts by them.
@@ -106,27 +109,27 @@ func validName(name string) bool {
 	return true
 }
 
-// unescape writes part, percent-decoded once, with plus signs as blanks.
-func unescape(to *strings.Builder, part []byte) bool {
+// unescape appends part, percent-decoded once, with plus signs as blanks.
+func unescape(to, part []byte) ([]byte, bool) {
 	for i := 0; i < len(part); i++ {
-		switch c := part[i]; c {
+		c := part[i]
+		switch c {
 		case '+':
-			to.WriteByte(' ')
+			c = ' '
 		case '%':
 			if i+2 >= len(part) {
-				return false
+				return to, false
 			}
 			hi, lo := unhex[part[i+1]], unhex[part[i+2]]
 			if hi|lo > 0xf {
-				return false
+				return to, false
 			}
-			to.WriteByte(hi<<4 | lo)
+			c = hi<<4 | lo
 			i += 2
-		default:
-			to.WriteByte(c)
 		}
+		to = append(to, c)
 	}
-	return true
+	return to, true
 }
 
 // unhex is the value of a hex digit, 0xff for any other byte.

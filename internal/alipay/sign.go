@@ -77,8 +77,9 @@ func (r rule) applies(f form) bool {
 }
 
 // verify returns nil when the form was signed with one of the keys. What can be
-// told without a key is told first: a flood of nonsense costs no RSA.
-func (a *Adapter) verify(f form, size int) error {
+// told without a key is told first: a flood of nonsense costs no RSA. scratch is
+// room for the signed text.
+func (a *Adapter) verify(f form, scratch []byte) error {
 	given := f.get("sign")
 	if len(given) == 0 {
 		return provider.Refuse(provider.ErrSignature, codeNoSignature, "")
@@ -96,12 +97,11 @@ func (a *Adapter) verify(f form, size int) error {
 		return err
 	}
 	ring := a.ring.Load()
-	text := make([]byte, 0, size)
 	for _, r := range rules {
 		if !r.applies(f) {
 			continue
 		}
-		if ring.signed(algorithm, f.text(text, r), proof) {
+		if ring.signed(algorithm, f.text(scratch[:0], r), proof) {
 			return nil
 		}
 	}

@@ -89,18 +89,15 @@ func (t *trade) facts(base order.Fact) []order.Fact {
 		f.Kind = k
 		return f
 	}
-	facts := make([]order.Fact, 0, 3)
-	switch t.status {
-	case waitBuyerPay:
-		return append(facts, of(order.KindPaying))
-	case tradeClosed:
-		if !t.wasPaid {
-			return append(facts, of(order.KindClosed))
-		}
+	switch {
+	case t.status == waitBuyerPay:
+		return []order.Fact{of(order.KindPaying)}
+	case t.status == tradeClosed && !t.wasPaid:
+		return []order.Fact{of(order.KindClosed)}
 	}
 	paid := of(order.KindPaid)
 	paid.AmountFen, paid.Currency, paid.At = t.totalFen, currency, t.paidAt
-	facts = append(facts, paid)
+	facts := []order.Fact{paid}
 	if t.refundFen > 0 {
 		refund := of(order.KindRefund)
 		refund.RunningTotalFen, refund.Currency = t.refundFen, currency

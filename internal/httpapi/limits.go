@@ -42,6 +42,7 @@ const (
 	maxCommandBytes = 64 << 10
 	// commandBy bounds a read or a command, body included.
 	commandBy           = 10 * time.Second
+	privateReadTimeout  = headerTimeout + commandBy
 	privateWriteTimeout = 30 * time.Second // a raw body of 1 MiB over a slow line
 
 	pageDefault = 50

@@ -20,7 +20,7 @@ type operation struct {
 	method, path string
 	id, summary  string
 	query        []parameter
-	body         any      // an example of the type; nil: none. bodyOptional is true for commands
+	body         any      // an example of the type; nil: none. It may be left out when it is nothing{}
 	answers      []answer // the successful ones
 	problems     []string // codes, beyond those that every call can have
 	run          func(*private, *call) error

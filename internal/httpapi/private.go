@@ -42,8 +42,8 @@ func (a *private) handler() http.Handler {
 	r := chi.NewRouter()
 	r.Use(a.edge.wrap, byPathOnly, quietAnswers, crossOrigin.Handler)
 	r.Get("/healthz", alive)
-	r.Get("/readyz", a.ready.answer)
-	r.Get("/metrics", onlyReads(a.metrics.handler()))
+	r.Get("/readyz", onlyReads(probe(http.HandlerFunc(a.ready.answer))))
+	r.Get("/metrics", onlyReads(probe(a.metrics.handler())))
 	r.Get("/openapi.json", onlyReads(http.HandlerFunc(a.openAPI)))
 	r.Group(func(r chi.Router) {
 		r.Use(a.bearer, withinTime)
@@ -96,6 +96,14 @@ func quietAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// probe marks questions that come every few seconds, so that they do not fill the log.
+func probe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lineOf(r.Context()).level = levelProbe
 		next.ServeHTTP(w, r)
 	})
 }

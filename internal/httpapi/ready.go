@@ -111,16 +111,13 @@ func (r *readiness) state() readyAnswer {
 // answer is GET /readyz. Who asks before the first beat has ended waits for it:
 // its time is bounded.
 func (r *readiness) answer(w http.ResponseWriter, req *http.Request) {
-	lineOf(req.Context()).level = levelProbe
-	onlyReads(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		select {
-		case <-r.tried:
-		case <-req.Context().Done():
-		}
-		state, status := r.state(), http.StatusOK
-		if !state.Ready {
-			status = http.StatusServiceUnavailable
-		}
-		writeJSON(w, status, jsonType, state)
-	}))(w, req)
+	select {
+	case <-r.tried:
+	case <-req.Context().Done():
+	}
+	state, status := r.state(), http.StatusOK
+	if !state.Ready {
+		status = http.StatusServiceUnavailable
+	}
+	writeJSON(w, status, jsonType, state)
 }

@@ -88,7 +88,7 @@ func New(opt Options) (*Server, error) {
 	s.public.http = s.newHTTP(pub.handler())
 	s.public.http.ReadTimeout, s.public.http.WriteTimeout = readTimeout, writeTimeout
 	s.private.http = s.newHTTP(priv.handler())
-	s.private.http.WriteTimeout = privateWriteTimeout
+	s.private.http.ReadTimeout, s.private.http.WriteTimeout = privateReadTimeout, privateWriteTimeout
 	return s, nil
 }
 

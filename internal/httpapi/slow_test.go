@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,14 +155,12 @@ func TestTheAnswerIsInTime(t *testing.T) {
 func TestReadinessFollowsTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var fail func(context.Context) error
+		type beat = func(context.Context) error
+		healthy := func(context.Context) error { return nil }
+		var now atomic.Value // of beat
+		now.Store(beat(healthy))
 		b := newBench(t, func(o *Options) {
-			o.Heart = heart{func(ctx context.Context) error {
-				if fail != nil {
-					return fail(ctx)
-				}
-				return nil
-			}}
+			o.Heart = heart{func(ctx context.Context) error { return now.Load().(beat)(ctx) }}
 		})
 		b.publicL, b.private = newPipes(), newPipes()
 		b.use(b.publicL, b.private)
@@ -175,17 +174,17 @@ func TestReadinessFollowsTheStore(t *testing.T) {
 		if got := ready(); got != 200 {
 			t.Errorf("at first %d", got)
 		}
-		fail = func(context.Context) error { return errors.New("no space") }
+		now.Store(beat(func(context.Context) error { return errors.New("no space") }))
 		<-time.After(5 * time.Second)
 		if got := ready(); got != 503 {
 			t.Errorf("5 s after the store failed: %d", got)
 		}
-		fail = nil
+		now.Store(beat(healthy))
 		<-time.After(5 * time.Second)
 		if got := ready(); got != 200 {
 			t.Errorf("5 s after it came back: %d", got)
 		}
-		fail = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() } // answers nothing
+		now.Store(beat(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })) // answers nothing
 		<-time.After(5 * time.Second)
 		if got := ready(); got != 503 {
 			t.Errorf("5 s after it fell silent: %d", got)

@@ -404,3 +404,35 @@ func TestWalkCommands(t *testing.T) {
 		}
 	}
 }
+
+func TestWalkAmbiguousTextIsAConflictWhateverTheKind(t *testing.T) {
+	d := newDesk(t, false)
+	d.send(wx("T1", "A", KindPaid, 1000))
+	for _, no := range []string{"", "T1", "T9"} {
+		f := wx(no, "", KindOther, 0)
+		f.Conflict = ReasonAmbiguousText
+		r := d.send(f)
+		d.expect(r, Conflict, ReasonAmbiguousText)
+	}
+	if s := d.stands(t1, Paid, 1000, 0); s.Version != 2 {
+		t.Errorf("version %d", s.Version)
+	}
+	for _, e := range d.store.events[1:] {
+		if e.Type != EventConflict || (e.OrderVersion > 0) != (e.Key.OutTradeNo == "T1") {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+func TestWalkUnreadable(t *testing.T) {
+	d := newDesk(t, false)
+	f := wx("T1", "A", KindPaid, 0)
+	f.Conflict = ReasonUnreadableField
+	d.expect(d.send(f), Conflict, ReasonUnreadableField)
+	if s := d.store.story(t1); s.Status != None || len(d.store.events) != 1 || d.store.events[0].OrderVersion != 0 {
+		t.Errorf("an unreadable message made an order: %+v %+v", s.Order, d.store.events)
+	}
+	none := wx("", "", KindOther, 0)
+	none.Conflict = ReasonUnreadableField
+	d.expect(d.send(none), Unhandled, ReasonUnreadableField)
+}

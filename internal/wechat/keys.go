@@ -30,7 +30,7 @@ type keySet struct {
 	v2       *v2Key                  // nil: v2 is refused
 	v3Print  string                  // fingerprints of the two secrets, for people
 	v2Print  string
-	digest   [sha256.Size]byte       // of all that was read from files
+	digest   [sha256.Size]byte // of all that was read from files
 }
 
 // platformKey is a key with which WeChat Pay signs.

@@ -60,7 +60,7 @@ func (m *message) factsV3() (order.Notification, error) {
 	}
 	if !saysItAll(&n) {
 		// What cannot stand in a text column is replaced; the raw body has it.
-		n.Content = bytes.ReplaceAll(bytes.ToValidUTF8(m.plain, []byte("\uFFFD")), []byte{0}, []byte("\uFFFD"))
+		n.Content = storable(m.plain)
 	}
 	return n, nil
 }
@@ -119,4 +119,13 @@ func (m *message) paymentV3() (order.Notification, error) {
 		n = m.conflict(n, order.ReasonUnreadableField)
 	}
 	return n, nil
+}
+
+// storable is text that a text column takes: UTF-8 without NUL. Never nil.
+func storable(text []byte) []byte {
+	replacement := []byte("\uFFFD")
+	if len(text) == 0 {
+		return []byte{}
+	}
+	return bytes.ReplaceAll(bytes.ToValidUTF8(text, replacement), []byte{0}, replacement)
 }
