@@ -61,6 +61,14 @@ func do(client *http.Client, r *http.Request) answer {
 	return answer{res.StatusCode, res.Header, string(body), err}
 }
 
+func get(client *http.Client, url string) answer {
+	r, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return answer{err: err}
+	}
+	return do(client, r)
+}
+
 // get asks the private listener, with the admin token.
 func (p *instance) get(client *http.Client, path string) answer {
 	r, err := http.NewRequest(http.MethodGet, p.private+path, nil)

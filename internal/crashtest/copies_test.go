@@ -97,7 +97,7 @@ func tellAtOnce(t *testing.T, to []*instance, p protocol, message func(n int) fo
 				t.Errorf("copy %d: %v", n, err)
 				return
 			}
-			if a := readAnswer(conn); !a.acked(p) {
+			if a := readAnswer(bufio.NewReader(conn)); !a.acked(p) {
 				t.Errorf("copy %d of %s: %s", n, p, a)
 			}
 		})
@@ -115,8 +115,8 @@ func wire(m forge.Message, host, path string) []byte {
 	return b.Bytes()
 }
 
-func readAnswer(conn net.Conn) answer {
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+func readAnswer(in *bufio.Reader) answer {
+	res, err := http.ReadResponse(in, nil)
 	if err != nil {
 		return answer{err: err}
 	}
