@@ -40,24 +40,25 @@ const (
 // A folder directly below internal/ that is not named here is taken for a
 // provider's adapter, so that one more provider costs no line of the law.
 var importLaw = map[string]allowed{
-	"internal/order":                 {},
-	"internal/provider":              {ours: []string{"internal/order"}},
-	"internal/provider/forge":        {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}, theirs: []string{xtext}},
-	"internal/provider/providertest": {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}, theirs: []string{xtext, cmp, rapid}},
-	"internal/outbox":                {},
-	"internal/idempotency":           {},
-	"internal/config":                {theirs: []string{yaml}},
-	"internal/store":                 {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/sqlite", "internal/store/postgres"}},
-	"internal/store/sqlite":          {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{sqlite, goose, xsys}},
-	"internal/store/postgres":        {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{pgx, goose}},
-	"internal/store/row":             {ours: []string{"internal/order"}},
-	"internal/store/storetest":       {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store"}, theirs: []string{cmp, rapid}},
-	"internal/store/postgres/pgtest": {ours: []string{"internal/store/postgres", "migrations"}, theirs: []string{pgx}},
-	"internal/httpapi":               {ours: []string{"internal/order", "internal/provider", "internal/outbox", "internal/idempotency"}, theirs: []string{chi, huma, prometheus, ulid}},
-	"internal/crashtest":             {}, // tests of the whole program from outside
-	"internal/admin":                 {ours: []string{"internal/httpapi"}},
-	"migrations":                     {},
-	"client":                         {},
+	"internal/order":                   {},
+	"internal/provider":                {ours: []string{"internal/order"}},
+	"internal/provider/forge":          {ours: []string{"internal/order", "internal/provider"}, theirs: []string{xtext}},
+	"internal/provider/forge/captures": {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}},
+	"internal/provider/providertest":   {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}, theirs: []string{xtext, cmp, rapid}},
+	"internal/outbox":                  {},
+	"internal/idempotency":             {},
+	"internal/config":                  {theirs: []string{yaml}},
+	"internal/store":                   {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/sqlite", "internal/store/postgres"}},
+	"internal/store/sqlite":            {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{sqlite, goose, xsys}},
+	"internal/store/postgres":          {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{pgx, goose}},
+	"internal/store/row":               {ours: []string{"internal/order"}},
+	"internal/store/storetest":         {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store"}, theirs: []string{cmp, rapid}},
+	"internal/store/postgres/pgtest":   {ours: []string{"internal/store/postgres", "migrations"}, theirs: []string{pgx}},
+	"internal/httpapi":                 {ours: []string{"internal/order", "internal/provider", "internal/outbox", "internal/idempotency"}, theirs: []string{chi, huma, prometheus, ulid}},
+	"internal/crashtest":               {}, // tests of the whole program from outside
+	"internal/admin":                   {ours: []string{"internal/httpapi"}},
+	"migrations":                       {},
+	"client":                           {},
 }
 
 // adapterLaw holds for every provider's adapter: the contract, the domain, the
