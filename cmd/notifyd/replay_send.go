@@ -20,8 +20,8 @@ import (
 const (
 	// sendTimeout bounds one exchange: the server answers within 4 s.
 	sendTimeout = 15 * time.Second
-	// maxAnswerBytes is far above any answer to a notification.
-	maxAnswerBytes = 64 << 10
+	// maxReplyBytes is far above any answer to a notification.
+	maxReplyBytes = 64 << 10
 	// maxInterim is how many 1xx answers may come before the one that counts.
 	maxInterim = 5
 )
@@ -123,7 +123,7 @@ func (s *sender) exchange(ctx context.Context, message []byte, method string) (s
 	// A server may answer and hang up before it has read everything, so a failed
 	// write is no reason not to read.
 	_, unsent := conn.Write(message)
-	in := bufio.NewReader(io.LimitReader(conn, maxAnswerBytes))
+	in := bufio.NewReader(io.LimitReader(conn, maxReplyBytes))
 	for range maxInterim {
 		answer, err := http.ReadResponse(in, &http.Request{Method: method})
 		if err != nil {
