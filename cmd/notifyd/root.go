@@ -86,20 +86,31 @@ them, keeps what they say of each order, and tells the merchant.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noSuchCommand,
-		RunE: func(c *cobra.Command, _ []string) error {
-			c.SetOut(a.err) // nothing was asked for: help is no data here
-			_ = c.Help()
-			return &exitError{code: exitUsage}
-		},
+		RunE:          needsCommand,
 	}
 	root.SetVersionTemplate("notifyd {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
-	root.AddCommand(serveCommand(a), checkCommand(a), versionCommand(a))
-	for _, c := range root.Commands() {
-		c.Args = usage(c.Args)
-	}
+	root.AddCommand(serveCommand(a), checkCommand(a), replayCommand(a), ordersCommand(a), notificationsCommand(a),
+		demoCommand(a), versionCommand(a))
+	refuseByUsage(root)
 	return root
+}
+
+// refuseByUsage makes the errors of all argument checks wrong usage.
+func refuseByUsage(parent *cobra.Command) {
+	for _, c := range parent.Commands() {
+		c.Args = usage(c.Args)
+		refuseByUsage(c)
+	}
+}
+
+// needsCommand is what a command does that only holds others. Nothing was asked
+// for, so help is no data here.
+func needsCommand(c *cobra.Command, _ []string) error {
+	c.SetOut(c.ErrOrStderr())
+	_ = c.Help()
+	return &exitError{code: exitUsage}
 }
 
 // noSuchCommand refuses what is left after the name of the program: it would

@@ -1,31 +1,81 @@
 package postgres_test
 
 import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/store"
+	"github.com/notifyd/notifyd/internal/store/postgres"
 	"github.com/notifyd/notifyd/internal/store/postgres/pgtest"
 	"github.com/notifyd/notifyd/internal/store/storetest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.DB { return open(t, pgtest.Database(t)) })
 }
 
+// pair is two instances on one database; each call goes to the other one than
+// the call before.
+type pair struct {
+	store.DB
+	second store.DB
+	calls  atomic.Int64
+}
+
+func (p *pair) next() store.DB {
+	if p.calls.Add(1)%2 == 0 {
+		return p.second
+	}
+	return p.DB
+}
+
+func (p *pair) Transact(ctx context.Context, want order.Want, decide func(*order.Found) (*order.Changes, error)) error {
+	return p.next().Transact(ctx, want, decide)
+}
+
+func (p *pair) Known(ctx context.Context, keys []order.FactKey) (map[order.FactKey]order.Ref, error) {
+	return p.next().Known(ctx, keys)
+}
+
+func (p *pair) AddCopies(ctx context.Context, copies map[string]int64) error {
+	return p.next().AddCopies(ctx, copies)
+}
+
+func (p *pair) PruneRaw(ctx context.Context, before time.Time, limit int) (int, error) {
+	return p.next().PruneRaw(ctx, before, limit)
+}
+
+func TestConformanceOfTwoInstances(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) store.DB {
+		url := pgtest.Database(t)
+		return &pair{DB: open(t, url), second: open(t, url)}
+	})
+}
+
 // open opens and prepares a database.
-func open(t *testing.T, url string) store.DB {
+func open(t *testing.T, url string) *postgres.Store {
 	t.Helper()
-	db := name(t, url)
+	db := unprepared(t, url)
 	if err := db.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return db
 }
 
-// name opens a database without reaching for it.
-func name(t *testing.T, url string) store.DB {
+func unprepared(t *testing.T, url string) *postgres.Store {
 	t.Helper()
-	db, err := store.Open(url, store.Options{})
+	db, err := postgres.Open(url, postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,4 +85,164 @@ func name(t *testing.T, url string) store.DB {
 		}
 	})
 	return db
+}
+
+// raw is a connection of the driver alone.
+func raw(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = conn.Close(ctx)
+	})
+	return conn
+}
+
+func exec(t *testing.T, conn *pgx.Conn, query string, args ...any) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), query, args...); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+func anOrder(n string) order.Order {
+	return order.Order{Key: order.Key{Merchant: "default", OutTradeNo: n}, Rev: 1, CreatedAt: time.Unix(1, 0), UpdatedAt: time.Unix(1, 0)}
+}
+
+// put writes an order, and calls in between while its unit is being decided.
+func put(ctx context.Context, db *postgres.Store, n string, between func()) error {
+	o := anOrder(n)
+	return db.Transact(ctx, order.Want{Orders: []order.Key{o.Key}}, func(*order.Found) (*order.Changes, error) {
+		if between != nil {
+			between()
+		}
+		return &order.Changes{Orders: []order.Order{o}}, nil
+	})
+}
+
+func exists(t *testing.T, db *postgres.Store, n string) bool {
+	t.Helper()
+	_, err := db.Story(t.Context(), anOrder(n).Key)
+	if err != nil && !errors.Is(err, order.ErrUnknown) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func wantUnavailable(t *testing.T, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrRace) {
+		t.Errorf("%s: %v, want ErrUnavailable", what, err)
+	}
+}
+
+func TestInstancesMigrateTogether(t *testing.T) {
+	url := pgtest.Empty(t)
+	const instances = 4
+	var all sync.WaitGroup
+	for range instances {
+		db := unprepared(t, url)
+		all.Go(func() {
+			if err := db.Prepare(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := db.Beat(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	var steps, distinct int
+	if err := raw(t, url).QueryRow(t.Context(), "select count(*), count(distinct version_id) from goose_db_version").Scan(&steps, &distinct); err != nil {
+		t.Fatal(err)
+	}
+	if steps != distinct {
+		t.Errorf("%d steps were taken, %d of them twice", steps, steps-distinct)
+	}
+}
+
+func TestNewerSchemaIsRefused(t *testing.T) {
+	url := pgtest.Database(t)
+	exec(t, raw(t, url), "insert into goose_db_version (version_id, is_applied) values (99999, true)")
+	db := unprepared(t, url)
+	if err := db.Prepare(t.Context()); !errors.Is(err, store.ErrSchemaNewer) || errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("Prepare: %v, want ErrSchemaNewer", err)
+	}
+	wantUnavailable(t, "Beat after a refusal", db.Beat(t.Context()))
+}
+
+func TestOtherEncodingIsRefused(t *testing.T) {
+	url := pgtest.Empty(t)
+	exec(t, raw(t, url), "create database notifyd_latin encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'")
+	admin := raw(t, url)
+	t.Cleanup(func() {
+		_, _ = admin.Exec(context.Background(), "drop database notifyd_latin with (force)")
+	})
+	at := strings.LastIndexByte(url, '/')
+	_, query, _ := strings.Cut(url[at:], "?")
+	err := unprepared(t, url[:at]+"/notifyd_latin?"+query).Prepare(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "LATIN1") || errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("Prepare: %v, want a refusal that names the encoding", err)
+	}
+}
+
+func TestEveryConnectionHasTheSettings(t *testing.T) {
+	db := open(t, pgtest.Database(t))
+	err := db.EachConnection(t.Context(), func(conn *pgx.Conn) error {
+		for name, want := range map[string]string{
+			"statement_timeout": "2s", "lock_timeout": "1s", "idle_in_transaction_session_timeout": "5s",
+			"plan_cache_mode": "force_custom_plan", "application_name": "notifyd", "synchronous_commit": "on",
+		} {
+			var got string
+			if err := conn.QueryRow(t.Context(), "select current_setting($1)", name).Scan(&got); err != nil {
+				return err
+			}
+			if got != want {
+				t.Errorf("%s is %s, want %s", name, got, want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Each key of a set is looked up. On empty tables a planner reads them whole,
+// so that is made dear.
+func TestSetsAreLookedUpByIndex(t *testing.T) {
+	conn := raw(t, pgtest.Database(t))
+	exec(t, conn, "set enable_seqscan = off")
+	exec(t, conn, "set plan_cache_mode = force_custom_plan")
+	for query, args := range postgres.Queries() {
+		rows, err := conn.Query(t.Context(), "explain "+query, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		if plan := strings.Join(lines, "\n"); strings.Contains(plan, "Seq Scan") {
+			t.Errorf("%s\n%s", query, plan)
+		}
+	}
+}
+
+// Locks are the same in every process, and in one order.
+func TestLocksStandStill(t *testing.T) {
+	a, b := order.Key{Merchant: "default", OutTradeNo: "T1"}, order.Key{Merchant: "default", OutTradeNo: "T2"}
+	tx := order.TxnKey{Provider: "default", ProviderTxnID: "T1"}
+	got := postgres.LockOf(&order.Want{Orders: []order.Key{b, a, b}, Txns: []order.TxnKey{tx}})
+	if len(got) != 3 || got[0] >= got[1] || got[1] >= got[2] {
+		t.Errorf("locks %d: want three, sorted: an order and a transaction of one name are two things", got)
+	}
+	const lockOfT1 = -3979991675284036324 // instances of two releases must agree
+	if lock := postgres.LockOf(&order.Want{Orders: []order.Key{a}}); len(lock) != 1 || lock[0] != lockOfT1 {
+		t.Errorf("the lock of T1 is %d, want %d", lock, lockOfT1)
+	}
 }

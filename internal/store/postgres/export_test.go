@@ -1,0 +1,45 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/notifyd/notifyd/internal/order"
+)
+
+// The tests stand outside of the package, because what gives them a server
+// imports it.
+
+// Queries are those that look up sets of keys, with arguments for their plans.
+func Queries() map[string][]any {
+	texts := []string{"x"}
+	return map[string][]any{
+		findKnown: {[][]byte{{1}}}, findProviders: {texts, texts, texts}, findOrders: {texts, texts}, findPayments: {texts, texts},
+		findPaymentsOfOrders: {texts, texts}, findRefunds: {texts, texts}, findRefundsOfOrders: {texts, texts},
+		findWaiting: {texts, texts, texts, texts}, storyPayments: {"x", "x"}, storyRefunds: {"x", "x"}, storyEvents: {"x", "x"},
+		storyNotifications: {"x", "x"}, addCopies: {texts, []int64{1}}, deleteWaiting: {texts, []int64{1}}, pruneRaw: {int64(1), 10},
+		resolveNotifications: {texts, texts, texts, texts, texts, texts},
+	}
+}
+
+// LockOf are the advisory locks of a unit of work.
+func LockOf(want *order.Want) []int64 { return lockOf(want) }
+
+// EachConnection runs do on every connection of both pools, all held at once.
+func (s *Store) EachConnection(ctx context.Context, do func(*pgx.Conn) error) error {
+	for _, pool := range []*pgxpool.Pool{s.writers, s.readers} {
+		for range pool.Config().MaxConns {
+			conn, err := pool.Acquire(ctx)
+			if err != nil {
+				return err
+			}
+			defer conn.Release()
+			if err := do(conn.Conn()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

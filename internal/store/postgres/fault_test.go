@@ -1,0 +1,298 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/store/postgres"
+	"github.com/notifyd/notifyd/internal/store/postgres/pgtest"
+)
+
+// One handle lives through it all: the server is not there yet, comes, is
+// stopped, is killed. What was acked is there in the end.
+func TestServerComesAndGoes(t *testing.T) {
+	cluster := pgtest.New(t)
+	db := unprepared(t, cluster.URL("postgres"))
+	wantUnavailable(t, "Prepare without a server", db.Prepare(t.Context()))
+	wantUnavailable(t, "Beat without a server", db.Beat(t.Context()))
+	cluster.Start(t)
+	if err := db.Prepare(t.Context()); err != nil {
+		t.Fatalf("Prepare when the server is there: %v", err)
+	}
+	acked := []string{}
+	for round, end := range []func(testing.TB){cluster.Stop, cluster.KillAll, cluster.KillAll} {
+		for i := range 10 {
+			n := fmt.Sprintf("T%d-%d", round, i)
+			if err := put(t.Context(), db, n, nil); err != nil {
+				t.Fatal(err)
+			}
+			acked = append(acked, n)
+		}
+		// In the middle of a unit, so that one is lost.
+		wantUnavailable(t, "a unit whose server ends", put(t.Context(), db, fmt.Sprintf("lost-%d", round), func() { end(t) }))
+		wantUnavailable(t, "a unit without a server", put(t.Context(), db, "never", nil))
+		_, err := db.Known(t.Context(), []order.FactKey{{1}})
+		wantUnavailable(t, "Known without a server", err)
+		cluster.Start(t)
+		// Each connection of before may fail once, and no more.
+		works := false
+		for range 20 {
+			if works = db.Beat(t.Context()) == nil; works {
+				break
+			}
+		}
+		if !works {
+			t.Fatal("the store does not find the server again")
+		}
+	}
+	for _, n := range acked {
+		if !exists(t, db, n) {
+			t.Errorf("order %s was acked and is gone", n)
+		}
+	}
+	for _, n := range []string{"lost-0", "lost-1", "lost-2", "never"} {
+		if exists(t, db, n) {
+			t.Errorf("order %s is there, its unit did not commit", n)
+		}
+	}
+}
+
+// Units are acked while the server is killed under them.
+func TestKilledServerLosesNothing(t *testing.T) {
+	cluster := pgtest.Start(t)
+	db := open(t, cluster.URL("postgres"))
+	const rounds, acks = 3, 30
+	for round := range rounds {
+		var mu sync.Mutex
+		var acked []string
+		enough := make(chan struct{})
+		var all sync.WaitGroup
+		for worker := range 2 {
+			all.Go(func() {
+				for i := 0; ; i++ {
+					n := fmt.Sprintf("T%d-%d-%d", round, worker, i)
+					if err := put(t.Context(), db, n, nil); err != nil {
+						wantUnavailable(t, "a unit under a server that is killed", err)
+						return
+					}
+					mu.Lock()
+					if acked = append(acked, n); len(acked) == acks {
+						close(enough)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		<-enough
+		cluster.KillAll(t)
+		all.Wait()
+		cluster.Start(t)
+		conn := raw(t, cluster.URL("postgres"))
+		var there int
+		if err := conn.QueryRow(t.Context(), "select count(*) from orders where out_trade_no = any($1)", acked).Scan(&there); err != nil {
+			t.Fatal(err)
+		}
+		if there != len(acked) {
+			t.Errorf("round %d: %d of %d acked orders are there", round, there, len(acked))
+		}
+		for range 20 { // connections of before fail once each
+			if db.Beat(t.Context()) == nil {
+				break
+			}
+		}
+	}
+}
+
+func TestUnsafeServerIsWarnedOf(t *testing.T) {
+	cluster := pgtest.Start(t, "fsync=off", "full_page_writes=off", "synchronous_commit=off")
+	db := open(t, cluster.URL("postgres"))
+	warnings := strings.Join(db.Warnings(), "\n")
+	for _, setting := range []string{"fsync is off", "full_page_writes is off", "synchronous_commit is off"} {
+		if !strings.Contains(warnings, setting) {
+			t.Errorf("the warnings do not say that %s:\n%s", setting, warnings)
+		}
+	}
+	err := db.EachConnection(t.Context(), func(conn *pgx.Conn) error {
+		var got string
+		err := conn.QueryRow(t.Context(), "show synchronous_commit").Scan(&got)
+		if got != "on" {
+			t.Errorf("synchronous_commit is %s on a connection of ours", got)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A commit that gave up to wait for its standby is in the database, but an ack
+// would not survive a failover.
+func TestCommitThatMissedItsStandbyIsNotAcked(t *testing.T) {
+	cluster := pgtest.Start(t)
+	db := open(t, cluster.URL("postgres"))
+	conn := raw(t, cluster.URL("postgres"))
+	exec(t, conn, "set synchronous_commit = local")
+	exec(t, conn, "alter system set synchronous_standby_names = 'nobody'")
+	exec(t, conn, "select pg_reload_conf()")
+	done := make(chan error, 1)
+	go func() { done <- put(t.Context(), db, "T1", nil) }()
+	for cancelled := false; !cancelled; {
+		const cancel = `select coalesce(bool_or(pg_cancel_backend(pid)), false) from pg_stat_activity where wait_event = 'SyncRep'`
+		if err := conn.QueryRow(t.Context(), cancel).Scan(&cancelled); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-done:
+			t.Fatalf("the unit did not wait for the standby: %v", err)
+		default:
+		}
+	}
+	wantUnavailable(t, "a commit that missed its standby", <-done)
+	if !exists(t, db, "T1") {
+		t.Error("the commit is not there: the test shows nothing")
+	}
+}
+
+func TestReadOnlyServerIsLeft(t *testing.T) {
+	db := open(t, pgtest.Database(t))
+	err := db.EachConnection(t.Context(), func(conn *pgx.Conn) error {
+		_, err := conn.Exec(t.Context(), "set default_transaction_read_only = on")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As many as there are connections; each is closed after its refusal.
+	refused := 0
+	for put(t.Context(), db, fmt.Sprintf("T%d", refused), nil) != nil {
+		if refused++; refused > 20 {
+			t.Fatal("the store stays with a server that takes nothing")
+		}
+	}
+	if refused == 0 {
+		t.Error("nothing was refused: the test shows nothing")
+	}
+}
+
+func TestLockThatIsNotGivenIsUnavailable(t *testing.T) {
+	url := pgtest.Database(t)
+	db := open(t, url)
+	conn := raw(t, url)
+	o := anOrder("T1")
+	lock := postgres.LockOf(&order.Want{Orders: []order.Key{o.Key}})
+	exec(t, conn, "select pg_advisory_lock($1)", lock[0])
+	wantUnavailable(t, "an order that somebody else holds", put(t.Context(), db, "T1", nil))
+	exec(t, conn, "select pg_advisory_unlock($1)", lock[0])
+	if err := put(t.Context(), db, "T1", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBrokenConnectionIsUnavailable(t *testing.T) {
+	url := pgtest.Database(t)
+	db := open(t, url)
+	conn := raw(t, url)
+	err := put(t.Context(), db, "T1", func() {
+		exec(t, conn, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'notifyd' and datname = current_database()")
+	})
+	wantUnavailable(t, "a unit whose connection broke", err)
+	if exists(t, open(t, url), "T1") {
+		t.Error("the unit is there")
+	}
+}
+
+// The connection breaks after the commit has reached the server and before its
+// answer has come back.
+func TestCommitOfUnknownFate(t *testing.T) {
+	url := pgtest.Database(t)
+	proxy := newProxy(t, raw(t, url).Config())
+	db := open(t, proxy.url(url))
+	// The first use of a statement asks the server for its plan; that answer is
+	// not the one to lose.
+	if err := put(t.Context(), db, "T0", nil); err != nil {
+		t.Fatal(err)
+	}
+	err := put(t.Context(), db, "T1", func() { proxy.mute.Store(true) })
+	wantUnavailable(t, "a commit whose answer is lost", err)
+	proxy.mute.Store(false)
+	// The server has it, though nobody was told: a copy must find it known.
+	direct := open(t, url)
+	for range 1000 {
+		if exists(t, direct, "T1") {
+			return
+		}
+	}
+	t.Error("the commit did not reach the server: the test shows nothing")
+}
+
+// proxy passes bytes on. While it is mute, it cuts each connection at the first
+// answer, which it does not pass on.
+type proxy struct {
+	listener net.Listener
+	server   string
+	mute     atomic.Bool
+}
+
+func newProxy(t *testing.T, server *pgx.ConnConfig) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l, server: net.JoinHostPort(server.Host, fmt.Sprint(server.Port))}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { p.serve(t.Context(), client) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		all.Wait()
+	})
+	return p
+}
+
+// url is a server's URL with the proxy in its place.
+func (p *proxy) url(server string) string {
+	return strings.Replace(server, p.server, p.listener.Addr().String(), 1)
+}
+
+func (p *proxy) serve(ctx context.Context, client net.Conn) {
+	defer func() { _ = client.Close() }()
+	server, err := new(net.Dialer).DialContext(ctx, "tcp", p.server)
+	if err != nil {
+		return
+	}
+	defer func() { _ = server.Close() }()
+	var forth sync.WaitGroup
+	forth.Go(func() {
+		_, _ = io.Copy(server, client)
+		_ = server.Close()
+	})
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := server.Read(buffer)
+		if err != nil || p.mute.Load() {
+			break
+		}
+		if _, err := client.Write(buffer[:n]); err != nil {
+			break
+		}
+	}
+	_ = client.Close()
+	forth.Wait()
+}
