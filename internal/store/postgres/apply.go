@@ -95,7 +95,7 @@ returning 1) select wrote(count(*), cardinality($1::text[])) from w`
 )
 
 // apply writes sorted changes and commits, in one round trip.
-func apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes) error {
+func (s *Store) apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes) error {
 	var batch pgx.Batch
 	queueOrderRows(&batch, c.Orders)
 	queuePaymentRows(&batch, c.Payments)
@@ -105,6 +105,7 @@ func apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes) error {
 	queueWaitingRows(&batch, c.Wait)
 	queueDone(&batch, c.Done)
 	queueEventRows(&batch, c.Events)
+	queueDeliveryRows(&batch, s.subscriptions.Deliveries(c.Events))
 	queueFurtherOrders(&batch, c)
 	queueCommit(&batch)
 	// A warning of an earlier statement says nothing about this commit.

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/outbox"
 	"github.com/notifyd/notifyd/internal/store"
 	"github.com/notifyd/notifyd/internal/store/postgres"
 	"github.com/notifyd/notifyd/internal/store/postgres/pgtest"
@@ -56,6 +57,14 @@ func (p *pair) PruneRaw(ctx context.Context, before time.Time, limit int) (int, 
 	return p.next().PruneRaw(ctx, before, limit)
 }
 
+func (p *pair) Claim(ctx context.Context, c outbox.Claim) (outbox.Claimed, error) {
+	return p.next().Claim(ctx, c)
+}
+
+func (p *pair) Finish(ctx context.Context, now time.Time, results []outbox.Result) error {
+	return p.next().Finish(ctx, now, results)
+}
+
 func TestConformanceOfTwoInstances(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.DB {
 		url := pgtest.Database(t)
@@ -75,7 +84,7 @@ func open(t *testing.T, url string) *postgres.Store {
 
 func unprepared(t *testing.T, url string) *postgres.Store {
 	t.Helper()
-	db, err := postgres.Open(url, postgres.Options{})
+	db, err := postgres.Open(url, postgres.Options{Subscriptions: storetest.Subscriptions})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // Run holds a store to the suite. open makes a fresh, migrated and prepared
-// store and closes it when the test ends.
+// store with Subscriptions and closes it when the test ends.
 func Run(t *testing.T, open func(t *testing.T) store.DB) {
 	for _, c := range suite {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
@@ -67,6 +67,19 @@ var suite = []struct {
 	{"orders are paged without gaps or repeats", ordersArePaged},
 	{"notifications are listed by filter", notificationsByFilter},
 	{"notifications are paged without gaps or repeats", notificationsArePaged},
+
+	{"events are delivered where they are subscribed to", deliveriesFollowEvents},
+	{"a claimed delivery is leased", claimsAreLeased},
+	{"a delivery that is given back is due", givenBackIsDue},
+	{"an order's events follow one another", eventsOfAnOrderFollow},
+	{"many deliveries that wait hide none that may go", manyThatWaitHideNone},
+	{"paused endpoints are left alone", pausedEndpointsAreLeftAlone},
+	{"events wait a moment for their place in the feed", unsequencedEventsWait},
+	{"workers share deliveries", workersShareDeliveries},
+	{"deliveries are listed by filter", deliveriesByFilter},
+	{"an event is sent again", eventIsSentAgain},
+	{"deliveries are sent again by filter", deliveriesAreSentAgain},
+	{"events are listed by filter", eventsByFilter},
 
 	{"captures are kept and removed", capturesArePruned},
 	{"a prepared store can be prepared again", preparesTwice},
