@@ -29,6 +29,7 @@ const (
 	goleak     = "go.uber.org/goleak"
 	testscript = "github.com/rogpeppe/go-internal"
 	porcupine  = "github.com/anishathalye/porcupine"
+	standard   = "github.com/standard-webhooks/standard-webhooks/libraries" // a second opinion on signatures
 	wechatSDK  = "github.com/wechatpay-apiv3/wechatpay-go"
 	alipaySDK  = "github.com/smartwalle"
 )
@@ -74,7 +75,7 @@ var beyondLaw = map[string][]string{
 }
 
 // testTools may be imported by any test.
-var testTools = []string{cmp, rapid, goleak, testscript, porcupine}
+var testTools = []string{cmp, rapid, goleak, testscript, porcupine, standard}
 
 // lawOf is the law of a folder: its own, or that of the nearest folder above.
 func lawOf(folder string) (allowed, bool) {

@@ -98,7 +98,7 @@ func failureOf(err error) string {
 		return FailureTimeout
 	case errors.As(err, &name):
 		return FailureName
-	case errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert):
+	case errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch):
 		return FailureTLS
 	case errors.As(err, &op) && op.Op == "dial":
 		return FailureConnect
