@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/provider"
@@ -121,6 +123,10 @@ func (p played) columns() [6]string {
 		}
 		numbers, statuses = append(numbers, o.OutTradeNo), append(statuses, status)
 	}
-	return [6]string{p.File, p.Verdict, outcome, cmp.Or(strings.Join(numbers, ","), unknown),
+	file := p.File
+	if strings.ContainsFunc(file, unicode.IsControl) {
+		file = strconv.Quote(file) // one capture, one line
+	}
+	return [6]string{file, p.Verdict, outcome, cmp.Or(strings.Join(numbers, ","), unknown),
 		cmp.Or(strings.Join(statuses, ","), unknown), p.why()}
 }

@@ -37,7 +37,7 @@ type sender struct {
 func newSender(to string) (*sender, error) {
 	u, err := url.Parse(to)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, exitWith(exitUsage, "--to %q is not a URL like http://127.0.0.1:8080", to)
+		return nil, exitWith(exitUsage, "--to is not the URL of a server, like http://127.0.0.1:8080")
 	}
 	if u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, exitWith(exitUsage, "--to %s: give the server alone, as in http://127.0.0.1:8080; the path is the capture's own", u.Redacted())

@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,6 +156,49 @@ func TestReplayReadsAnswers(t *testing.T) {
 		if code != want.code || !strings.Contains(out, "  "+want.verdict+"  ") {
 			t.Errorf("%q: exit code %d\n%s%s", answer, code, out, said)
 		}
+	}
+}
+
+// Over TLS nothing is sent to a server that cannot prove who it is.
+func TestReplayToAnUnprovenServer(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{} }))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains about us
+	s.StartTLS()
+	defer s.Close()
+	code, out, said := runIn("replay", "--to", s.URL, writeCapture(t, simple))
+	if code != exitUnreachable || !strings.Contains(out, "certificate") || len(asked) > 0 {
+		t.Errorf("exit code %d\n%s%s", code, out, said)
+	}
+}
+
+func TestReplayKnowsWhereToSend(t *testing.T) {
+	for to, want := range map[string][2]string{
+		"http://pay.example.com":      {"pay.example.com", "pay.example.com:80"},
+		"https://pay.example.com/":    {"pay.example.com", "pay.example.com:443"},
+		"https://pay.example.com:444": {"pay.example.com:444", "pay.example.com:444"},
+		"http://[::1]:8080":           {"[::1]:8080", "[::1]:8080"},
+	} {
+		s, err := newSender(to)
+		if err != nil || s.host != want[0] || s.address != want[1] || (s.tls != nil) != strings.HasPrefix(to, "https") {
+			t.Errorf("%s: %+v, %v", to, s, err)
+		}
+	}
+	for _, to := range []string{"ftp://h", "http://", "http://u:p@h", "http://h?x", "http://h#x", "h:80", "http://%zz"} {
+		if _, err := newSender(to); err == nil || strings.Contains(err.Error(), "u:p") {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+}
+
+func TestReplayKeepsToOneLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a\nb.http")
+	if err := os.WriteFile(path, []byte(simple), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := newPeer(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+	if _, out, said := runIn("replay", "--to", p.url, path); strings.Count(out, "\n") != 1 || !strings.Contains(out, `a\nb.http"`) {
+		t.Errorf("%q\n%s", out, said)
 	}
 }
 

@@ -22,6 +22,7 @@ type memory struct {
 	claims   map[ProviderKey]string
 	waiting  map[WaitingKey]Waiting
 	events   []Event
+	seals    []Seal
 
 	before func(Want) error     // runs before a transaction; an error fails it
 	commit func(*Changes) error // runs after the write; an error is reported though the write stands
@@ -95,6 +96,10 @@ func (m *memory) find(want Want) *Found {
 			w.Results = m.rows[w.NotificationID].Results
 			f.Waiting = append(f.Waiting, w)
 		}
+	}
+	for _, k := range want.Stories {
+		story := m.tell(k)
+		f.Stories = map[Key]Story{k: {Events: story.Events, Notifications: story.Notifications}}
 	}
 	slices.SortFunc(f.Waiting, func(a, b Waiting) int {
 		return cmp.Or(a.ReceivedAt.Compare(b.ReceivedAt), cmp.Compare(a.NotificationID, b.NotificationID), cmp.Compare(a.Index, b.Index))
@@ -172,6 +177,9 @@ func (m *memory) write(c *Changes) {
 		delete(m.waiting, k)
 	}
 	m.events = append(m.events, c.Events...)
+	if c.Seal != nil {
+		m.seals = append(m.seals, *c.Seal)
+	}
 }
 
 func (m *memory) Known(_ context.Context, keys []FactKey) (map[FactKey]Ref, error) {
@@ -201,6 +209,10 @@ func (m *memory) AddCopies(_ context.Context, copies map[string]int64) error {
 func (m *memory) story(key Key) Story {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.tell(key)
+}
+
+func (m *memory) tell(key Key) Story {
 	s := Story{Order: m.orders[key]}
 	for _, p := range m.payments {
 		if p.Order == key {

@@ -30,6 +30,7 @@ type unit struct {
 	waiting  []*waiter
 	events   []Event
 	done     []WaitingKey
+	created  bool                   // a registration was new
 	claims   map[ProviderKey]string // id -> numbers, of this unit's notifications
 	fresh    []*state               // this unit's notifications, in order
 }

@@ -369,42 +369,6 @@ func TestWalkRefundFindsItsSubMerchantsOrder(t *testing.T) {
 	})
 }
 
-func TestWalkCommands(t *testing.T) {
-	d := newDesk(t, false)
-	ctx := context.Background()
-	if err := d.cmd.Do(ctx, t1, KindShip); !errors.Is(err, ErrUnknown) {
-		t.Errorf("ship of no order: %v", err)
-	}
-	d.send(wx("T1", "A", KindPaid, 1000))
-	d.do(t1, KindShip)
-	d.do(t1, KindShip) // changes nothing
-	var illegal *IllegalTransition
-	if err := d.cmd.Do(ctx, t1, KindCancel); !errors.As(err, &illegal) || illegal.Status != Shipped {
-		t.Errorf("cancel of a shipped order: %v", err)
-	}
-	d.do(t1, KindComplete)
-	s := d.stands(t1, Completed, 1000, 0)
-	if s.Version != 3 {
-		t.Errorf("version %d", s.Version)
-	}
-	d.expect(d.send(wxRefund("T1", "A", "r1", 1000, 1000)...), Applied, "")
-	d.stands(t1, Refunded, 1000, 1000)
-	for _, from := range Statuses() {
-		for _, k := range []Kind{KindShip, KindComplete, KindCancel} {
-			a := Aggregate{Order: Order{Key: t1, Status: from}}
-			b, e, err := obey(a, k)
-			to := map[Kind]Status{KindShip: Shipped, KindComplete: Completed, KindCancel: Cancelled}[k]
-			legal := map[string]bool{"paidship": true, "shippedcomplete": true, "createdcancel": true, "pendingcancel": true, "paidcancel": true}[string(from)+string(k)]
-			switch {
-			case legal && (err != nil || e == nil || b.Order.Status != to),
-				from == to && (err != nil || e != nil),
-				!legal && from != to && !errors.As(err, &illegal):
-				t.Errorf("%s on %s: %+v, %v", k, from, e, err)
-			}
-		}
-	}
-}
-
 func TestWalkAmbiguousTextIsAConflictWhateverTheKind(t *testing.T) {
 	d := newDesk(t, false)
 	d.send(wx("T1", "A", KindPaid, 1000))

@@ -1,7 +1,6 @@
 package wechat
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/notifyd/notifyd/internal/provider"
@@ -43,14 +42,3 @@ func foreign(code, field string, value []byte) error {
 const maxQuoted = 20
 
 func quoted(b []byte) string { return fmt.Sprintf("%q", provider.Clip(string(b), maxQuoted)) }
-
-// asProblem is what p says as an error, nil when it says nothing: a nil Problems
-// in an error is not nil.
-func asProblem(p provider.Problems) error {
-	if len(p) == 0 {
-		return nil
-	}
-	return p
-}
-
-var errNoKeyBlock = errors.New("holds no PEM block (-----BEGIN …-----)")

@@ -95,3 +95,12 @@ func (o *Options) check() (p provider.Problems) {
 func (o *Options) accepts(signType string) bool {
 	return len(o.V2SignTypes) == 0 || slices.Contains(o.V2SignTypes, signType)
 }
+
+// asProblem is what p says as an error, nil when it says nothing: a nil Problems
+// in an error is not nil.
+func asProblem(p provider.Problems) error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}

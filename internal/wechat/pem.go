@@ -23,7 +23,7 @@ const (
 func onlyBlock(content []byte) (*pem.Block, error) {
 	block, rest := pem.Decode(content)
 	if block == nil {
-		return nil, errNoKeyBlock
+		return nil, errors.New("holds no PEM block (-----BEGIN …-----)")
 	}
 	if strings.Contains(block.Type, "PRIVATE KEY") || bytes.Contains(content, []byte("PRIVATE KEY-----")) {
 		return nil, errors.New("holds a private key; verifying needs WeChat Pay's public key or certificate only: take the private key away from here")

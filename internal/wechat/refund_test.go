@@ -106,6 +106,8 @@ func TestV2RefundOfASubMerchant(t *testing.T) {
 	says(t, accept(t, a, v2Refund(outer.With("sub_mch_id", subID), inner)), order.KindRefund, byTxn)
 	says(t, accept(t, a, v2Refund(outer.With("sub_mch_id", subID), inner.With("sub_mch_id", subID))), order.KindRefund, named)
 	refuse(t, a, v2Refund(outer.With("sub_mch_id", "1900000110"), inner.With("sub_mch_id", subID)), provider.ErrForeign, CodeForeignSubMchID)
+	// What moves nothing looks for no order.
+	movesNothing(t, accept(t, a, v2Refund(outer, inner.With("refund_status", "PROCESSING"))), order.KindOther, orderNo)
 }
 
 func TestT7V2Refund(t *testing.T) {

@@ -77,20 +77,10 @@ func readV3Header(h http.Header) (v3Header, error) {
 			return v3Header{}, unproven(CodeRepeatedHeader, "%s came %d times", name, len(values))
 		}
 	}
-	var v v3Header
-	for _, want := range [...]struct {
-		name string
-		into *string
-	}{
-		{headerTimestamp, &v.timestamp}, {headerNonce, &v.nonce}, {headerSerial, &v.serial}, {headerSignature, &v.signature},
-	} {
-		values := h[want.name]
-		if len(values) == 0 || values[0] == "" {
-			return v3Header{}, unproven(CodeMissingHeader, "%s is missing", want.name)
-		}
-		if *want.into = values[0]; len(values[0]) > maxHeader {
-			return v3Header{}, unproven(CodeMissingHeader, "%s is longer than %d bytes", want.name, maxHeader)
-		}
+	v := v3Header{timestamp: first(h, headerTimestamp), nonce: first(h, headerNonce), serial: first(h, headerSerial), signature: first(h, headerSignature)}
+	switch "" {
+	case v.timestamp, v.nonce, v.serial, v.signature:
+		return v3Header{}, unproven(CodeMissingHeader, "one of %s, %s, %s and %s is missing or too long", headerTimestamp, headerNonce, headerSerial, headerSignature)
 	}
 	if t, ok := h[headerSignatureType]; ok && (len(t) != 1 || t[0] != signatureType) {
 		return v3Header{}, unproven(CodeSignatureType, "%s names another algorithm than RSA with SHA-256", headerSignatureType)
@@ -106,6 +96,15 @@ func readV3Header(h http.Header) (v3Header, error) {
 		v.seconds = v.seconds*10 + int64(c-'0')
 	}
 	return v, nil
+}
+
+// first is a header's value; "" when it is missing, or longer than any is.
+func first(h http.Header, name string) string {
+	values := h[name]
+	if len(values) == 0 || len(values[0]) > maxHeader {
+		return ""
+	}
+	return values[0]
 }
 
 // verifyV3 checks RSA PKCS#1 v1.5 with SHA-256 over timestamp, nonce and body,
