@@ -21,7 +21,8 @@ const (
 	canaryToken  = canary + "-admin-token"
 	canaryV2Key  = canary + "KeyForReceiver00000000001"
 	canaryV3Key  = canary + "ApiV3KeyForReceiver0000001"
-	canaryAESKey = "CaNaRyCaNaRyCaNaRyCaNQ==" // base64 of 16 bytes
+	canaryAESKey = "CaNaRyCaNaRyCaNaRyCaNQ=="                 // base64 of 16 bytes
+	canaryWhsec  = "Q2FOYVJ5Q2FOYVJ5Q2FOYVJ5Q2FOYVJ5Q2FOYVI=" // base64 of the canary
 )
 
 func newCanarySite(t *testing.T) *site {
@@ -43,7 +44,7 @@ merchants:
 accounts:
   - {name: wechat, provider: wechat, mchid: %q, appids: [%s], api_v2_key: %s, api_v3_key_file: keys/v3, certificates: [{file: keys/platform.pem}]}
   - {name: alipay, provider: alipay, app_id: %q, seller_id: %q, aes_key: %q, public_keys: [{file: keys/alipay.pem}]}
-`, canary, canary, canary, "Q2FOYVJ5Q2FOYVJ5Q2FOYVJ5Q2FOYVJ5Q2FOYVI=", mchID, appID, canaryV2Key, aliAppID, sellerID, canaryAESKey))
+`, canary, canary, canary, canaryWhsec, mchID, appID, canaryV2Key, aliAppID, sellerID, canaryAESKey))
 	return s
 }
 
@@ -86,6 +87,30 @@ func canaryMessages(now time.Time) map[string]forge.Message {
 	}
 }
 
+// complaints is what the program says of configurations that it cannot use, with
+// canaries in what is wrong.
+func complaints(t *testing.T) (all string) {
+	t.Helper()
+	account := `accounts: [{name: wechat, provider: wechat, mchid: "1", appids: [a], api_v3_key: "` + canary + `", api_v2_key: ` + canary + `2, public_keys: [{id: PUB_KEY_ID_1, file: k.pem}]}]`
+	for _, text := range []string{
+		"admin: {token: " + canary + "}\nadmin_tokn: " + canary + "\n" + account,
+		"admin: {token: t, tokn: " + canary + "}\nstore: postgres://u:" + canary + "%zz@h/d\n",
+		"admin: {token: [" + canary + "]}\nstore: " + canary + ":" + canary + "\n",
+		"admin: {token: \"" + canary + "\n",
+		"admin: {token: t}\nstore: postgres://u:" + canary + "@127.0.0.1:1/d?sslmode=nonsense\n",
+	} {
+		s := newSite(t)
+		s.write(t, "k.pem", []byte(canary))
+		s.write(t, "notifyd.yaml", []byte(text))
+		out, err := exec.Command(built.path, "serve", "--config", filepath.Join(s.dir, "notifyd.yaml")).CombinedOutput()
+		if err == nil {
+			t.Errorf("it runs with %q", text)
+		}
+		all += string(out)
+	}
+	return all
+}
+
 // T21: with a canary in every secret and in every message, nothing that the
 // program says holds one: its log, its output, its metrics, its errors and its
 // last words.
@@ -98,7 +123,7 @@ func TestT21Canaries(t *testing.T) {
 	}
 	p := s.start(t)
 	client, now := newClient(t), time.Now()
-	said := map[string]string{"notifyd check": string(checked)}
+	said := map[string]string{"notifyd check": string(checked), "complaints": complaints(t)}
 	for name, m := range canaryMessages(now) {
 		account, _, _ := strings.Cut(name, " ")
 		for _, header := range []string{"Authorization", "Cookie", "User-Agent", "Referer", "X-Real-Ip", "Wechatpay-Request"} {
@@ -124,7 +149,7 @@ func TestT21Canaries(t *testing.T) {
 		t.Error("there are no last words")
 	}
 	for where, text := range said {
-		for _, secret := range []string{canary, canaryAESKey, "Q2FOYVJ5"} {
+		for _, secret := range []string{canary, canaryAESKey, canaryWhsec[:8]} {
 			if at := strings.Index(text, secret); at >= 0 {
 				t.Errorf("%s holds a canary: %q", where, text[max(0, at-80):min(len(text), at+40)])
 			}
