@@ -218,7 +218,7 @@ func TestHouseThreats(t *testing.T) {
 // metric is explained, and nothing is explained that is not there.
 func TestHouseCodesAndMetricsAreExplained(t *testing.T) {
 	for document, form := range map[string]*regexp.Regexp{
-		"docs/refusal-codes.md": regexp.MustCompile(`\b(wx|ali)\.[a-z0-9_]+`),
+		"docs/refusal-codes.md": regexp.MustCompile(`\b(?:wx|ali|edge)\.[a-z0-9_]+`),
 		"docs/operations.md":    regexp.MustCompile(`\bnotifyd_[a-z0-9_]*[a-z]\b`),
 	} {
 		explained := map[string]bool{}
@@ -274,6 +274,23 @@ func TestHouseDecisionsAreIndexed(t *testing.T) {
 		}
 		if !strings.Contains(index, "("+name+")") {
 			t.Errorf("%s is not in docs/adr/README.md", name)
+		}
+	}
+}
+
+// A library more or fewer is a decision: go.mod and the record name the same.
+func TestHouseLibrariesAreArgued(t *testing.T) {
+	record := readHouseFile(t, "docs/adr/0015-libraries.md")
+	required := map[string]bool{}
+	for _, found := range regexp.MustCompile(`(?m)^(?:require )?\s*([a-z][\w.-]*\.[a-z]+/\S+) v\S+$`).FindAllStringSubmatch(readHouseFile(t, "go.mod"), -1) {
+		required[found[1]] = true
+		if !strings.Contains(record, "`"+found[1]+"`") {
+			t.Errorf("go.mod requires %s, which docs/adr/0015-libraries.md does not argue", found[1])
+		}
+	}
+	for _, found := range regexp.MustCompile("`([a-z][\\w.-]*\\.[a-z]+/[^`]+)`").FindAllStringSubmatch(record, -1) {
+		if !required[found[1]] {
+			t.Errorf("docs/adr/0015-libraries.md argues for %s, which go.mod does not require", found[1])
 		}
 	}
 }

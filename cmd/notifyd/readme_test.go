@@ -57,6 +57,22 @@ func TestReadmeConfigurationIsAccepted(t *testing.T) {
 	}
 }
 
+// What the READMEs show of the demo is what a run of it shows.
+func TestReadmeDemoIsARealRun(t *testing.T) {
+	code, out, said := runIn("demo", "--once")
+	if code != exitDone {
+		t.Fatalf("demo exits %d and says:\n%s", code, said)
+	}
+	out, _, _ = strings.Cut(out, "Without --once")
+	out = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(out, "127.0.0.1:PORT")
+	out = regexp.MustCompile(`(?m) +$`).ReplaceAllString(out, "")
+	for _, readme := range readmes {
+		if shown := fenced(t, readme, "text demo")[0]; strings.TrimSpace(shown) != strings.TrimSpace(out) {
+			t.Errorf("%s does not show what the demo does now:\n%s", readme, out)
+		}
+	}
+}
+
 // Every command line of the READMEs names a command and flags that there are.
 func TestReadmeCommandsExist(t *testing.T) {
 	for _, readme := range readmes {

@@ -91,8 +91,8 @@ them, keeps what they say of each order, and tells the merchant.`,
 	root.SetVersionTemplate("notifyd {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
-	root.AddCommand(serveCommand(a), checkCommand(a), versionCommand(a), ordersCommand(a), notificationsCommand(a),
-		demoCommand(a))
+	root.AddCommand(serveCommand(a), checkCommand(a), replayCommand(a), ordersCommand(a), notificationsCommand(a),
+		demoCommand(a), versionCommand(a))
 	refuseByUsage(root)
 	return root
 }

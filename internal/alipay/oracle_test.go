@@ -41,7 +41,7 @@ func pemBody(pem []byte) string {
 }
 
 // Where the rule is the same (no value is empty or has outer blanks, no field
-// twice), an independent verifier and we agree on every message: genuine, of
+// twice, and pairs sort as their names do), an independent verifier and we agree on every message: genuine, of
 // another key, and with one byte changed.
 func TestVerificationAgreesWithAnIndependentOne(t *testing.T) {
 	a := newAdapter(t, func(o *Options) { o.PublicKeys = []KeyFile{{"alipay.pem"}} })
@@ -66,14 +66,18 @@ func TestVerificationAgreesWithAnIndependentOne(t *testing.T) {
 		if err != nil {
 			return // we are stricter about forms; that is tested elsewhere
 		}
-		for _, p := range read {
-			if strings.TrimSpace(p.value) != p.value || p.value == "" {
+		for i, p := range read {
+			sorted := i == 0 || read[i-1].name+"=" < p.name+"="
+			if strings.TrimSpace(p.value) != p.value || p.value == "" || !sorted {
 				return // another rule there
 			}
 		}
 		set, err := charsetOf(read)
-		if err != nil || set != charsetUTF8 || len(read.get("sign_type")) == 0 {
+		if err != nil || set != charsetUTF8 || read.get("sign_type") != signRSA2 {
 			return
+		}
+		if _, err := decodeSignature(nil, read.get("sign")); err != nil {
+			return // loose base64 is taken there
 		}
 		ours := a.verify(read, nil)
 		if other := theirs(req.Body); (ours == nil) != (other == nil) {

@@ -29,6 +29,7 @@ func TestP32SigningRule(t *testing.T) {
 		"b sign_type kept":                        {message: forge.AlipaySigner{Rule: forge.Rule{KeepSignType: true}}.Sign(baseline())},
 		"c empty body signed":                     {message: strong.Sign(withBody)},
 		"d empty body left out":                   {message: forge.AlipaySigner{Rule: forge.Rule{DropEmpty: true}}.Sign(withBody)},
+		"names sort before their equals sign":     {message: strong.Sign(baseline().With("d0", "1").With("d", "1"))},
 		"e unknown parameter":                     {message: strong.Sign(baseline().With("merchant_app_id", "1"))},
 		"f SHA-1, not listed":                     {message: weak.Sign(baseline()), code: codeSignType},
 		"f SHA-1, listed":                         {message: weak.Sign(baseline()), options: rsaListed},

@@ -40,10 +40,6 @@ func newIntake() *intake { return &intake{large: make(chan struct{}, maxLargeBod
 // needed. Errors are *provider.Refusal.
 func (in *intake) read(w http.ResponseWriter, r *http.Request, until time.Time) (body []byte, done func(), err error) {
 	done = func() {}
-	if r.ContentLength > maxBodyBytes {
-		hangUp(w)
-		return nil, done, provider.Refuse(provider.ErrTooLarge, codeTooLarge, "%d bytes announced", r.ContentLength)
-	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(until) // a connection that has no deadlines is a test's
 	src := http.MaxBytesReader(raw(w), r.Body, maxBodyBytes)

@@ -56,11 +56,11 @@ func (p *public) take(v *visit, w http.ResponseWriter, r *http.Request) (err err
 			err = provider.Refuse(provider.ErrUnavailable, codePanic, "")
 		}
 	}()
-	if r.Method != http.MethodPost {
-		return provider.Refuse(provider.ErrMethod, codeMethod, "")
-	}
-	if encoded(r.Header) {
-		return provider.Refuse(provider.ErrEncoding, codeEncoding, "")
+	if err := Admit(r); err != nil {
+		if errors.Is(err, provider.ErrTooLarge) {
+			hangUp(w)
+		}
+		return err
 	}
 	body, done, err := p.intake.read(w, r, v.start.Add(decideBy))
 	defer done()
@@ -81,18 +81,11 @@ func (p *public) take(v *visit, w http.ResponseWriter, r *http.Request) (err err
 }
 
 // commit verifies and records.
-func (p *public) commit(ctx context.Context, v *visit, r *http.Request) error {
-	n, err := v.account.Adapter.Parse(v.request)
-	if err != nil {
+func (p *public) commit(ctx context.Context, v *visit, r *http.Request) (err error) {
+	v.id, v.receipt, err = Taker{p.recorder, p.newID}.Take(ctx, v.account, r, v.request)
+	var refusal *provider.Refusal
+	if err == nil || errors.As(err, &refusal) {
 		return err
-	}
-	n.ID, n.ReceivedAt = p.newID("ntf_"), v.request.ReceivedAt
-	n.Capture = capture(r, v.request.Body)
-	v.id = n.ID
-	v.receipt, err = p.recorder.Record(ctx, n)
-	if err == nil {
-		v.id = v.receipt.NotificationID // a repeat belongs to the one before
-		return nil
 	}
 	return provider.Refuse(provider.ErrUnavailable, p.whyNotRecorded(ctx, err), "%s", err)
 }

@@ -25,43 +25,94 @@ const (
 // parseFen reads an amount in fen: digits and nothing else, at most
 // maxFenDigits of them. No sign, point or exponent, never a guess.
 func parseFen(b []byte) (int64, bool) {
-	if len(b) == 0 || len(b) > maxFenDigits {
+	if len(b) > maxFenDigits {
 		return 0, false
 	}
-	n := int64(0)
+	return parseDigits(b)
+}
+
+// parseDigits reads a number of at most 18 digits.
+func parseDigits(b []byte) (n int64, ok bool) {
 	for _, c := range b {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
 		n = n*10 + int64(c-'0')
 	}
-	return n, true
+	return n, len(b) > 0
 }
 
 // parseTime reads v3's RFC 3339 time, with or without a fraction, to UTC and
-// microseconds.
+// microseconds. The standard library's readers also take a comma before the
+// fraction and hours of one digit.
 func parseTime(b []byte) (time.Time, bool) {
-	var t time.Time
-	// UnmarshalText is the strict reader of the standard library: time.Parse
-	// takes a comma before the fraction and hours of one digit.
-	if err := t.UnmarshalText(b); err != nil {
+	const layout = "yyyy-MM-ddTHH:mm:ss"
+	if len(b) <= len(layout) {
 		return time.Time{}, false
 	}
-	t = t.UTC()
-	if t.Year() < firstYear {
+	t, ok := parseLayout(b[:len(layout)], layout)
+	if !ok {
 		return time.Time{}, false
 	}
-	return t.Truncate(time.Microsecond), true
+	fraction, rest, ok := cutFraction(b[len(layout):])
+	offset, ok2 := parseOffset(rest)
+	t = t.Add(fraction - offset).Truncate(time.Microsecond)
+	if !ok || !ok2 || t.Year() < firstYear {
+		return time.Time{}, false
+	}
+	return t, true
+}
+
+// maxFractionDigits: nanoseconds, more than any provider writes.
+const maxFractionDigits = 9
+
+// cutFraction takes ".123" from the start of b, if a point stands there.
+func cutFraction(b []byte) (fraction time.Duration, rest []byte, ok bool) {
+	if len(b) == 0 || b[0] != '.' {
+		return 0, b, true
+	}
+	unit := time.Second
+	i := 1
+	for ; i < len(b) && b[i] >= '0' && b[i] <= '9'; i++ {
+		unit /= 10
+		fraction += time.Duration(b[i]-'0') * unit
+	}
+	return fraction, b[i:], i > 1 && i <= 1+maxFractionDigits
+}
+
+// parseOffset reads Z, +08:00 or -06:00.
+func parseOffset(b []byte) (time.Duration, bool) {
+	if len(b) == 1 && b[0] == 'Z' {
+		return 0, true
+	}
+	if len(b) != len("+08:00") || b[0] != '+' && b[0] != '-' || b[3] != ':' {
+		return 0, false
+	}
+	hours, ok1 := parseDigits(b[1:3])
+	minutes, ok2 := parseDigits(b[4:6])
+	offset := time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
+	if b[0] == '-' {
+		offset = -offset
+	}
+	return offset, ok1 && ok2 && hours < 24 && minutes < 60
 }
 
 // parseTimeEnd reads v2's payment time, "yyyyMMddHHmmss" in Beijing.
-func parseTimeEnd(b []byte) (time.Time, bool) { return parseLayout(b, "yyyyMMddHHmmss") }
+func parseTimeEnd(b []byte) (time.Time, bool) { return parseBeijing(b, "yyyyMMddHHmmss") }
 
 // parseRefundTime reads v2's refund time, "yyyy-MM-dd HH:mm:ss" in Beijing.
-func parseRefundTime(b []byte) (time.Time, bool) { return parseLayout(b, "yyyy-MM-dd HH:mm:ss") }
+func parseRefundTime(b []byte) (time.Time, bool) { return parseBeijing(b, "yyyy-MM-dd HH:mm:ss") }
 
-// parseLayout reads a Beijing time byte by byte: a letter of the layout stands
-// for a digit, anything else for itself.
+func parseBeijing(b []byte, layout string) (time.Time, bool) {
+	t, ok := parseLayout(b, layout)
+	if !ok {
+		return time.Time{}, false
+	}
+	return t.Add(-beijing), true
+}
+
+// parseLayout reads a date and time as if it were UTC, byte by byte: a letter of
+// the layout stands for a digit, anything else for itself.
 func parseLayout(b []byte, layout string) (time.Time, bool) {
 	if len(b) != len(layout) {
 		return time.Time{}, false
@@ -98,7 +149,7 @@ func parseLayout(b []byte, layout string) (time.Time, bool) {
 		t.Minute() != minute || t.Second() != second || year < firstYear {
 		return time.Time{}, false
 	}
-	return t.Add(-beijing), true
+	return t, true
 }
 
 // isNumber says whether b can be an order, refund, transaction or merchant

@@ -93,7 +93,7 @@ func readV3Header(h http.Header) (v3Header, error) {
 		}
 	}
 	if t, ok := h[headerSignatureType]; ok && (len(t) != 1 || t[0] != signatureType) {
-		return v3Header{}, unproven(CodeSignatureType, "%s is not %s", headerSignatureType, signatureType)
+		return v3Header{}, unproven(CodeSignatureType, "%s names another algorithm than RSA with SHA-256", headerSignatureType)
 	}
 	if len(v.timestamp) != timestampDigits {
 		return v3Header{}, unproven(CodeTimestamp, "%s is not ten digits", headerTimestamp)

@@ -155,7 +155,9 @@ type WechatV2Signer struct {
 }
 
 // Sign adds sign and makes the message.
-func (s WechatV2Signer) Sign(f Form) Message { return SendXML(f.With("sign", s.Signature(f)).XML("xml")) }
+func (s WechatV2Signer) Sign(f Form) Message {
+	return SendXML(f.With("sign", s.Signature(f)).XML("xml"))
+}
 
 // Signature is sign for the fields: all but sign and the empty ones, sorted by
 // name, values as they are.
