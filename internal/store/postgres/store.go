@@ -53,8 +53,8 @@ func Open(url string, opts Options) (*Store, error) {
 	if s.committers <= 0 {
 		s.committers = DefaultCommitters
 	}
-	writers, errW := s.newPool(int32(s.committers + spareWriters))
-	readers, errR := s.newPool(maxReaders)
+	writers, errW := s.newPool(s.committers+spareWriters, lookUps)
+	readers, errR := s.newPool(maxReaders, nil)
 	if err := errors.Join(errW, errR); err != nil {
 		return nil, err
 	}

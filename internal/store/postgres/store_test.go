@@ -44,20 +44,8 @@ func (p *pair) Transact(ctx context.Context, want order.Want, decide func(*order
 	return p.next().Transact(ctx, want, decide)
 }
 
-func (p *pair) Known(ctx context.Context, keys []order.FactKey) (map[order.FactKey]order.Ref, error) {
-	return p.next().Known(ctx, keys)
-}
-
-func (p *pair) AddCopies(ctx context.Context, copies map[string]int64) error {
-	return p.next().AddCopies(ctx, copies)
-}
-
-func (p *pair) PruneRaw(ctx context.Context, before time.Time, limit int) (int, error) {
-	return p.next().PruneRaw(ctx, before, limit)
-}
-
-func TestConformanceOfTwoInstances(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) store.DB {
+func TestTwoInstancesWorkTogether(t *testing.T) {
+	storetest.RunTogether(t, func(t *testing.T) store.DB {
 		url := pgtest.Database(t)
 		return &pair{DB: open(t, url), second: open(t, url)}
 	})
@@ -245,4 +233,16 @@ func TestLocksStandStill(t *testing.T) {
 	if lock := postgres.LockOf(&order.Want{Orders: []order.Key{a}}); len(lock) != 1 || lock[0] != lockOfT1 {
 		t.Errorf("the lock of T1 is %d, want %d", lock, lockOfT1)
 	}
+}
+
+func BenchmarkTransact(b *testing.B) {
+	db, err := store.Open(pgtest.Database(b), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.Prepare(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	storetest.Benchmark(b, db)
 }

@@ -201,3 +201,15 @@ func TestPathsThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkTransact(b *testing.B) {
+	db, err := store.Open("sqlite:"+filepath.Join(b.TempDir(), "notifyd.db"), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.Prepare(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	storetest.Benchmark(b, db)
+}

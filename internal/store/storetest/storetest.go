@@ -7,6 +7,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,18 +15,28 @@ import (
 	"github.com/notifyd/notifyd/internal/store"
 )
 
-// Run holds a store to the suite. open makes a fresh, migrated and prepared
-// store and closes it when the test ends.
+// Run holds a store to the whole suite. open makes a fresh, migrated and
+// prepared store and closes it when the test ends.
 func Run(t *testing.T, open func(t *testing.T) store.DB) {
-	for _, c := range suite {
+	for _, c := range slices.Concat(alone, together) {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}
 }
 
-var suite = []struct {
+// RunTogether runs the part of the suite in which several units of work run at
+// once. open may give a store whose calls go to several instances in turn.
+func RunTogether(t *testing.T, open func(t *testing.T) store.DB) {
+	for _, c := range together {
+		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
+	}
+}
+
+type testCase struct {
 	name string
 	run  func(*testing.T, store.DB)
-}{
+}
+
+var alone = []testCase{
 	{"orders are read as they were written", ordersRoundTrip},
 	{"payments are read as they were written", paymentsRoundTrip},
 	{"refunds are read as they were written", refundsRoundTrip},
@@ -50,12 +61,6 @@ var suite = []struct {
 	{"an ended context is unavailable", endedContextIsUnavailable},
 	{"an order has one accepted payment", oneAcceptedPayment},
 
-	{"units on one order run one after another", unitsOnOneOrder},
-	{"units on one transaction run one after another", unitsOnOneTxn},
-	{"units that want the same orders in other orders all finish", unitsInRings},
-	{"a registration and a fact that waits do not miss each other", registrationMeetsFact},
-	{"copies of one notification are recorded once", copiesAreRecordedOnce},
-
 	{"known fact keys are found", knownKeys},
 	{"kept payments are found", keptPayments},
 	{"copies are counted", copiesAreCounted},
@@ -71,6 +76,14 @@ var suite = []struct {
 	{"captures are kept and removed", capturesArePruned},
 	{"a prepared store can be prepared again", preparesTwice},
 	{"the beat is written", beats},
+}
+
+var together = []testCase{
+	{"units on one order run one after another", unitsOnOneOrder},
+	{"units on one transaction run one after another", unitsOnOneTxn},
+	{"units that want the same orders in other orders all finish", unitsInRings},
+	{"a registration and a fact that waits do not miss each other", registrationMeetsFact},
+	{"copies of one notification are recorded once", copiesAreRecordedOnce},
 }
 
 // start is when the tests' rows were made: microseconds that are not even.
