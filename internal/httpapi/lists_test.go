@@ -104,6 +104,12 @@ func TestNotifications(t *testing.T) {
 	if diff := cmp.Diff(want, b.reader.rowFilter); diff != "" {
 		t.Errorf("filter (-want +got):\n%s", diff)
 	}
+	b.reader.rows = append(b.reader.rows, order.Row{ID: "ntf_0", Outcome: order.Unhandled, Reason: order.ReasonUnreadableField, Kind: order.KindOther,
+		Merchant: "default", Results: []order.FactResult{{Merchant: "default", Kind: order.KindOther, Outcome: order.Unhandled, Reason: order.ReasonUnreadableField}}})
+	const unnumbered = `"facts":[{"merchant":"default","out_trade_no":null,"kind":"other","outcome":"unhandled","reason":"unreadable_field"}]`
+	if got = b.admin(t, "GET", "/notifications/ntf_0", ""); !strings.Contains(got.body, unnumbered) {
+		t.Errorf("a fact without an order number: %s", got.body)
+	}
 	if got = b.admin(t, "GET", "/notifications/ntf_1", ""); got.body != one+"\n" {
 		t.Errorf("one: %s", got.body)
 	}

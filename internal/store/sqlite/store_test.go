@@ -188,13 +188,20 @@ func TestPathsThatCannotBe(t *testing.T) {
 	if err := os.WriteFile(file, []byte("this is no database, it is a text of some length"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, path := range map[string]string{"a folder": folder, "below a file": filepath.Join(file, "notifyd.db"), "no database": file} {
+	damaged := filepath.Join(folder, "damaged")
+	if err := os.WriteFile(damaged, append([]byte("SQLite format 3\x00"), make([]byte, 4096)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{
+		"a folder": folder, "below a file": filepath.Join(file, "notifyd.db"), "no database": file, "a damaged database": damaged,
+	} {
 		db, err := store.Open("sqlite:"+path, store.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := db.Prepare(t.Context()); err == nil {
-			t.Errorf("%s: Prepare succeeds", name)
+		// Unavailable would mean that waiting helps.
+		if err := db.Prepare(t.Context()); err == nil || errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("%s: Prepare says %v", name, err)
 		}
 		if err := db.Close(); err != nil {
 			t.Error(err)
