@@ -25,6 +25,7 @@ var ErrSchemaNewer = sqlite.ErrSchemaNewer
 type DB interface {
 	order.Store
 	order.Reader
+	order.Feed
 	Upkeep
 	Identity
 }

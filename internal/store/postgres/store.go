@@ -41,6 +41,7 @@ type Store struct {
 var (
 	_ order.Store  = (*Store)(nil)
 	_ order.Reader = (*Store)(nil)
+	_ order.Feed   = (*Store)(nil)
 )
 
 // Open reads the URL; it does not connect.

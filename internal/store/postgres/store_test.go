@@ -44,6 +44,14 @@ func (p *pair) Transact(ctx context.Context, want order.Want, decide func(*order
 	return p.next().Transact(ctx, want, decide)
 }
 
+func (p *pair) Sequence(ctx context.Context, limit int) (int, error) {
+	return p.next().Sequence(ctx, limit)
+}
+
+func (p *pair) EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]order.Event, error) {
+	return p.next().EventsAfter(ctx, merchant, after, limit)
+}
+
 func TestTwoInstancesWorkTogether(t *testing.T) {
 	storetest.RunTogether(t, func(t *testing.T) store.DB {
 		url := pgtest.Database(t)

@@ -39,6 +39,7 @@ type Store struct {
 var (
 	_ order.Store  = (*Store)(nil)
 	_ order.Reader = (*Store)(nil)
+	_ order.Feed   = (*Store)(nil)
 )
 
 // Open names the database in the file at path; nothing is touched before Prepare.

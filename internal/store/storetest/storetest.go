@@ -73,6 +73,10 @@ var alone = []testCase{
 	{"notifications are listed by filter", notificationsByFilter},
 	{"notifications are paged without gaps or repeats", notificationsArePaged},
 
+	{"the feed is read in order, each merchant's by itself", feedIsRead},
+	{"an order's events stand in the feed by version", feedKeepsOrdersInOrder},
+	{"an event that is committed late is never skipped", feedNeverSkipsALateEvent},
+
 	{"captures are kept and removed", capturesArePruned},
 	{"a prepared store can be prepared again", preparesTwice},
 	{"the beat is written", beats},
@@ -84,6 +88,7 @@ var together = []testCase{
 	{"units that want the same orders in other orders all finish", unitsInRings},
 	{"a registration and a fact that waits do not miss each other", registrationMeetsFact},
 	{"copies of one notification are recorded once", copiesAreRecordedOnce},
+	{"the feed is one stream, whoever writes and gives places", feedIsOneStream},
 }
 
 // start is when the tests' rows were made: microseconds that are not even.
