@@ -2,7 +2,7 @@
 // program needs of a database besides the domain's verbs; sqlite and postgres
 // offer it, and storetest holds both to it.
 //
-// It imports order and the two stores.
+// It imports order, idempotency and the two stores.
 package store
 
 import (
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/store/postgres"
 	"github.com/notifyd/notifyd/internal/store/sqlite"
@@ -26,6 +27,7 @@ type DB interface {
 	order.Store
 	order.Reader
 	order.Feed
+	idempotency.Store
 	Upkeep
 	Identity
 }

@@ -100,6 +100,7 @@ func apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes) error {
 	queueDone(&batch, c.Done)
 	queueEventRows(&batch, c.Events)
 	queueFurtherOrders(&batch, c)
+	queueSeal(&batch, c.Seal) // last: the lock must hold when all else is written
 	queueCommit(&batch)
 	// A warning of an earlier statement says nothing about this commit.
 	delete(conn.Conn().PgConn().CustomData(), unreplicated)

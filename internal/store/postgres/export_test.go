@@ -20,6 +20,8 @@ func Queries() map[string][]any {
 		findPaymentsOfOrders: {texts, texts}, findRefunds: {texts, texts}, findRefundsOfOrders: {texts, texts},
 		findWaiting: {texts, texts, texts, texts}, storyPayments: {"x", "x"}, storyRefunds: {"x", "x"}, storyEvents: {"x", "x"},
 		storyNotifications: {"x", "x"}, addCopies: {texts, []int64{1}}, deleteWaiting: {texts, []int64{1}}, pruneRaw: {int64(1), 10},
+		takeKey: {"x", "x", []byte{1}, "x", int64(1)}, findRequest: {"x", "x"}, sealKey: {"x", "x", "x", 200, "x", []byte{1}},
+		releaseKey: {"x", "x", "x"}, pruneKeys: {int64(1), 10},
 		resolveNotifications: {texts, texts, texts, texts, texts, texts},
 	}
 }

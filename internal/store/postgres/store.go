@@ -1,8 +1,9 @@
-// Package postgres keeps orders, notifications and events in PostgreSQL. Several
+// Package postgres keeps orders, notifications, events and the merchants'
+// requests in PostgreSQL. Several
 // processes may share a database: what one of them is deciding, the others wait
 // for, in one fixed order.
 //
-// The package imports order, row, the migrations and the driver.
+// The package imports order, idempotency, row, the migrations and the driver.
 package postgres
 
 import (
@@ -13,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 )
 
@@ -39,9 +41,10 @@ type Store struct {
 }
 
 var (
-	_ order.Store  = (*Store)(nil)
-	_ order.Reader = (*Store)(nil)
-	_ order.Feed   = (*Store)(nil)
+	_ order.Store       = (*Store)(nil)
+	_ order.Reader      = (*Store)(nil)
+	_ idempotency.Store = (*Store)(nil)
+	_ order.Feed        = (*Store)(nil)
 )
 
 // Open reads the URL; it does not connect.

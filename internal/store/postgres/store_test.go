@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/store"
 	"github.com/notifyd/notifyd/internal/store/postgres"
@@ -50,6 +51,18 @@ func (p *pair) Sequence(ctx context.Context, limit int) (int, error) {
 
 func (p *pair) EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]order.Event, error) {
 	return p.next().EventsAfter(ctx, merchant, after, limit)
+}
+
+func (p *pair) TakeKey(ctx context.Context, c idempotency.Claim) (idempotency.Record, error) {
+	return p.next().TakeKey(ctx, c)
+}
+
+func (p *pair) FinishKey(ctx context.Context, l idempotency.Lock, a idempotency.Answer) error {
+	return p.next().FinishKey(ctx, l, a)
+}
+
+func (p *pair) ReleaseKey(ctx context.Context, l idempotency.Lock) error {
+	return p.next().ReleaseKey(ctx, l)
 }
 
 func TestTwoInstancesWorkTogether(t *testing.T) {

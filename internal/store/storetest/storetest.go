@@ -1,7 +1,7 @@
 // Package storetest is the conformance suite of the stores. It runs whole on
 // every database: there are no flags for what one of them cannot do.
 //
-// It serves tests only. It imports order and store.
+// It serves tests only. It imports order, idempotency and store.
 package storetest
 
 import (
@@ -66,6 +66,13 @@ var alone = []testCase{
 	{"copies are counted", copiesAreCounted},
 	{"a resolution rewrites a notification", resolutionRewrites},
 
+	{"idempotency keys belong to a merchant and compare byte for byte", keysAreApart},
+	{"an answer is told as it was stored", answerIsKept},
+	{"a lock that is over stores no answer and gives nothing up", lostLockIsWorthNothing},
+	{"old keys are removed, the oldest first", keysArePruned},
+	{"an answer is committed with its effect", sealIsCommitted},
+	{"a unit sees the stories that it asks for", unitSeesStories},
+
 	{"a story tells all of an order", storyTellsAll},
 	{"what waits for an order is listed", waitingForOrder},
 	{"orders are listed by filter", ordersByFilter},
@@ -89,6 +96,10 @@ var together = []testCase{
 	{"a registration and a fact that waits do not miss each other", registrationMeetsFact},
 	{"copies of one notification are recorded once", copiesAreRecordedOnce},
 	{"the feed is one stream, whoever writes and gives places", feedIsOneStream},
+	{"a key is taken once, until its lock is over", keyIsTakenOnce},
+	{"of many who take a key at once one gets it", manyTakeOneKey},
+	{"a seal without its lock undoes the whole unit", brokenSealWritesNothing},
+	{"a unit that outlives its lock commits nothing", slowUnitCommitsNothing},
 }
 
 // start is when the tests' rows were made: microseconds that are not even.
