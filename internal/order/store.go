@@ -230,3 +230,11 @@ type Feed interface {
 	// place greater than after, in order, with Seq and Snapshot.
 	EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]Event, error)
 }
+
+// EventReader shows events at the admin endpoint, newest first.
+type EventReader interface {
+	// Events are without Snapshot.
+	Events(ctx context.Context, f EventFilter) ([]Event, error)
+	// Event has its Seq and Snapshot. ErrUnknown when there is none of this id.
+	Event(ctx context.Context, id string) (Event, error)
+}
