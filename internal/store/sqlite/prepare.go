@@ -40,7 +40,7 @@ func (s *Store) Prepare(ctx context.Context) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(translate(err), s.letGo())
+			err = errors.Join(translateFault(err), s.letGo())
 		}
 	}()
 	if err := s.makeFile(); err != nil {
