@@ -37,6 +37,21 @@ type Commands struct {
 	NewID               func(prefix string) string
 	RequireRegistration bool
 	Committed           func([]Event) // told after each commit; may be nil
+
+	seal Sealer
+}
+
+// Sealer words the answer to a command whose effect is about to be committed:
+// the order as it will be, and whether it was created. The answer is committed
+// together with the effect.
+type Sealer func(s Story, created bool) *Seal
+
+// Sealing returns commands whose answers are stored with their effects.
+// Commands that fail store nothing; ErrSealBroken says that the lock is gone.
+func (c *Commands) Sealing(seal Sealer) *Commands {
+	sealing := *c
+	sealing.seal = seal
+	return &sealing
 }
 
 // Register makes an order known, or tells what to expect of one that a
@@ -49,7 +64,7 @@ func (c *Commands) Register(ctx context.Context, r Registration) (created bool, 
 	}
 	err = c.run(ctx, r.Key, func(u *unit) error {
 		a, event, isNew, err := register(u.aggregate(r.Key), r)
-		created = isNew
+		created, u.created = isNew, isNew
 		if err != nil || !isNew {
 			return err
 		}
@@ -125,12 +140,19 @@ func obey(a Aggregate, command Kind) (Aggregate, *Event, error) {
 func (c *Commands) run(ctx context.Context, key Key, do func(*unit) error) error {
 	var events []Event
 	rules := unitRules{now: c.Now, newID: c.NewID, require: c.RequireRegistration}
-	err := transact(ctx, c.Store, Want{Orders: []Key{key}}, rules, func(u *unit) (*Changes, error) {
+	want := Want{Orders: []Key{key}}
+	if c.seal != nil {
+		want.Stories = want.Orders
+	}
+	err := transact(ctx, c.Store, want, rules, func(u *unit) (*Changes, error) {
 		events = nil
 		if err := do(u); err != nil {
 			return nil, err
 		}
 		changes := u.finish()
+		if c.seal != nil {
+			changes.Seal = c.seal(u.story(key, changes), u.created)
+		}
 		events = changes.Events
 		return changes, nil
 	})

@@ -85,3 +85,25 @@ func (st *state) conclude(r *Row) {
 func compareKeys(a, b Key) int {
 	return cmp.Or(strings.Compare(a.OutTradeNo, b.OutTradeNo), strings.Compare(a.Merchant, b.Merchant))
 }
+
+// story is the order as it will be when the changes are committed.
+func (u *unit) story(key Key, c *Changes) Story {
+	now := u.aggregate(key)
+	s := Story{Order: now.Order, Payments: now.Payments, Refunds: now.Refunds}
+	before := u.found.Stories[key]
+	s.Events = slices.Clone(before.Events)
+	for _, e := range c.Events {
+		if e.Key == key && e.OrderVersion > 0 {
+			s.Events = append(s.Events, e)
+		}
+	}
+	s.Notifications = slices.Clone(before.Notifications)
+	for _, r := range c.Resolutions {
+		for i := range s.Notifications {
+			if n := &s.Notifications[i]; n.ID == r.NotificationID {
+				n.Outcome, n.Reason, n.Results = r.Outcome, r.Reason, r.Results
+			}
+		}
+	}
+	return s
+}

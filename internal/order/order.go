@@ -141,6 +141,7 @@ const (
 // record of what happened and what the merchant is told, in one row.
 type Event struct {
 	ID             string // evt_…
+	Seq            int64  // its place in the feed; 0 until it has one
 	Type           EventType
 	Key            Key    // OutTradeNo "" when the message named no order
 	OrderVersion   int64  // the order's version after this event; 0: the event is about no stored order

@@ -15,6 +15,9 @@ var (
 	// ErrRace: somebody else wrote first (a unique key or a compare-and-set was
 	// lost). Nothing was written; decide again on fresh reads.
 	ErrRace = errors.New("the store was changed meanwhile")
+	// ErrSealBroken: the lock under which an answer was to be stored is gone;
+	// nothing was written. Somebody else may be doing the same request.
+	ErrSealBroken = errors.New("the request's lock has expired")
 	// ErrUnknown: there is no such row.
 	ErrUnknown = errors.New("unknown")
 )
@@ -26,6 +29,7 @@ type Want struct {
 	Orders       []Key       // locked, whether they exist or not; their payments, refunds and waiting facts are found as well
 	Txns         []TxnKey    // locked likewise; their payments and the facts that wait for them are found
 	Refunds      []RefundKey // found wherever they are
+	Stories      []Key       // events and notifications of orders, for an answer that shows them
 }
 
 // ProviderKey is the provider's own id of a notification within its account.
@@ -39,7 +43,8 @@ type Found struct {
 	Orders    map[Key]Order
 	Payments  map[TxnKey]Payment
 	Refunds   map[RefundKey]Refund
-	Waiting   []Waiting // in order of receipt (ReceivedAt, NotificationID, Index)
+	Waiting   []Waiting     // in order of receipt (ReceivedAt, NotificationID, Index)
+	Stories   map[Key]Story // Events and Notifications only, as Reader.Story has them, whether the order exists or not
 }
 
 // Ref points at a recorded notification.
@@ -117,12 +122,25 @@ type Changes struct {
 	Wait          []Waiting    // new
 	Done          []WaitingKey // no longer waiting
 	Events        []Event      // new
+	Seal          *Seal        // nil: nobody asked under an idempotency key
+}
+
+// Seal is the answer to a merchant's request under an idempotency key. It is
+// stored in the transaction of the request's effect, and only while the lock
+// with this token holds by the database's clock: otherwise the whole unit is
+// ErrSealBroken. An effect can therefore not be committed without its answer,
+// nor by a process that is too slow.
+type Seal struct {
+	Merchant, Key, Token string
+	Status               int // HTTP
+	ContentType          string
+	Body                 []byte
 }
 
 // Empty says whether there is nothing to write.
 func (c *Changes) Empty() bool {
 	return len(c.Orders) == 0 && len(c.Payments) == 0 && len(c.Refunds) == 0 && len(c.Notifications) == 0 &&
-		len(c.Resolutions) == 0 && len(c.Wait) == 0 && len(c.Done) == 0 && len(c.Events) == 0
+		len(c.Resolutions) == 0 && len(c.Wait) == 0 && len(c.Done) == 0 && len(c.Events) == 0 && c.Seal == nil
 }
 
 // Store is a database that runs units of work.
@@ -195,4 +213,17 @@ type Reader interface {
 	// Capture is ErrUnknown when there is no notification of that id; its Body
 	// is nil after the retention time.
 	Capture(ctx context.Context, id string) (Capture, time.Time, error)
+}
+
+// Feed is the stream of events in one order. A place in it (seq) is given after
+// the commit, by one sequencer at a time: whoever has seen a place will never
+// see a smaller one appear.
+type Feed interface {
+	// Sequence gives places to events that have none, oldest first, at most
+	// limit of them, and says to how many. Only one caller works at a time, on
+	// all instances together; the others return 0 at once.
+	Sequence(ctx context.Context, limit int) (int, error)
+	// EventsAfter reads a merchant's events (its sub-merchants' as well) with a
+	// place greater than after, in order, with Seq and Snapshot.
+	EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]Event, error)
 }

@@ -49,7 +49,7 @@ func (w *Want) add(more Want) {
 
 // addFact asks for what deciding the fact needs.
 func (w *Want) addFact(f *Fact) {
-	if !f.Kind.Moves() {
+	if !f.Kind.Moves() && f.Conflict == ReasonNone {
 		return
 	}
 	if f.OutTradeNo != "" {

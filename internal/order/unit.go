@@ -30,6 +30,7 @@ type unit struct {
 	waiting  []*waiter
 	events   []Event
 	done     []WaitingKey
+	created  bool                   // a registration was new
 	claims   map[ProviderKey]string // id -> numbers, of this unit's notifications
 	fresh    []*state               // this unit's notifications, in order
 }
@@ -223,7 +224,13 @@ func (u *unit) decide(st *state, receivedAt time.Time, i int, f Fact) {
 // fate is what becomes of one fact, now. It returns the fact with its order
 // found, where the message itself did not say which one.
 func (u *unit) fate(st *state, f Fact) (Fact, Decision) {
-	if !f.Kind.Moves() {
+	switch {
+	case f.Conflict == ReasonAmbiguousText && f.OutTradeNo == "":
+		// Whatever it seems to be about: what cannot be trusted is a conflict.
+		_, d := Decide(Aggregate{Order: Order{Key: f.Key()}}, f)
+		u.tell(*d.Event, st.id, snapshot(nil, nil, nil))
+		return f, d
+	case !f.Kind.Moves() && f.Conflict != ReasonAmbiguousText:
 		return f, Decision{Outcome: Unhandled, Reason: f.Conflict}
 	}
 	kept, isKept := u.keptPayment(f)

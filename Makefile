@@ -1,0 +1,59 @@
+# notifyd. `make help` prints what stands behind ## below.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+BINARY   := bin/notifyd
+FUZZTIME ?= 20s
+ROUNDS   ?= 300
+
+.PHONY: help
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## one static file, bin/notifyd
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BINARY) ./cmd/notifyd
+
+.PHONY: demo
+demo: build ## run notifyd with a throw-away store and signed notifications that it sends itself (options: ARGS=--once)
+	$(BINARY) demo $(ARGS)
+
+.PHONY: test
+test: check ## everything that must be green: check, then all tests on both databases with the race detector
+	@scripts/need-postgres
+	@race=$$(scripts/race) && set -x && \
+	  CGO_ENABLED=$${race:+1} go test $$race -shuffle=on -timeout 9m ./...
+
+.PHONY: check
+check: ## no tests of behaviour: vet, gofmt, module sums, generated files, and the rules of the house
+	@scripts/formatted
+	go mod verify
+	go vet ./...
+	@scripts/generated --verify
+	go test -count=1 -run '^TestHouse' ./cmd/notifyd
+
+.PHONY: fuzz
+fuzz: ## every fuzz target of the module, 20 s each (FUZZTIME=10m)
+	@FUZZTIME=$(FUZZTIME) scripts/fuzz
+
+.PHONY: cover
+cover: ## coverage per package, and coverage.out for `go tool cover -html=coverage.out`
+	@scripts/need-postgres
+	go test -coverpkg=./cmd/...,./internal/... -coverprofile=coverage.out ./...
+	@go tool cover -func=coverage.out | tail -n 1
+
+.PHONY: chaos
+chaos: ## the long forms of the tests that kill processes and break stores (ROUNDS=300)
+	@scripts/need-postgres
+	NOTIFYD_CHAOS_ROUNDS=$(ROUNDS) go test -count=1 -run Chaos -timeout 0 -v ./internal/crashtest
+
+.PHONY: captures
+captures: ## make the generated files (captures and throw-away keys in testdata/) again
+	@scripts/generated --write
+
+.PHONY: clean
+clean: ## remove what the other targets made
+	rm -rf bin coverage.out

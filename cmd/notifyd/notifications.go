@@ -1,0 +1,112 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/notifyd/notifyd/internal/order"
+)
+
+func notificationsCommand(a *app) *cobra.Command {
+	r := &reach{}
+	c := group("notifications", "List and show what a running server has received", `notifications asks the admin API of a running server. It takes the server's
+address and token from its configuration (--config), or by hand (--server and
+--token-file). Refused messages are not kept: the server's log tells of them.`)
+	r.flags(c)
+	c.AddCommand(listNotificationsCommand(a, r), showNotificationCommand(a, r))
+	return c
+}
+
+func listNotificationsCommand(a *app, r *reach) *cobra.Command {
+	f := filters{}
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List notifications, newest first",
+		RunE:  printList(a, r, adminPath("notifications"), f, notificationsTable),
+	}
+	f.flag(c, "outcome", "outcome", "only those of an `outcome`, for instance conflict")
+	f.flag(c, "kind", "kind", "only those of a `kind`, for instance refund")
+	f.flag(c, "order", "out_trade_no", "only those that name an order `number`")
+	f.page(c)
+	return c
+}
+
+func notificationsTable(items []order.NotificationView) []byte {
+	t := newTable()
+	t.row("NOTIFICATION\tKIND\tOUTCOME\tREASON\tCOPIES\tRECEIVED\tACCOUNT\tORDER")
+	for _, n := range items {
+		cells := append(notificationCells(n.NotificationLine), shown(n.Account), orDash(n.OutTradeNo))
+		t.row("%s", strings.Join(cells, "\t"))
+	}
+	return t.text()
+}
+
+func showNotificationCommand(a *app, r *reach) *cobra.Command {
+	var raw, capture bool
+	c := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a notification and what its facts did",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			parts := []string{"notifications", args[0]}
+			switch {
+			case raw && capture || (raw || capture) && r.asJSON:
+				return exitWith(exitUsage, "--raw, --capture and --json exclude each other")
+			case raw:
+				parts = append(parts, "raw")
+			case capture:
+				parts = append(parts, "capture")
+			}
+			client, err := r.client(a)
+			if err != nil {
+				return err
+			}
+			answer, err := client.ask(c.Context(), http.MethodGet, adminPath(parts...), nil, nil)
+			switch {
+			case err != nil:
+				return err
+			case raw || capture:
+				return a.print(answer.body)
+			case r.asJSON:
+				return a.printAnswer(answer)
+			}
+			var n order.NotificationView
+			if err := client.read(answer, &n); err != nil {
+				return err
+			}
+			return a.print(notificationText(&n))
+		},
+	}
+	c.Flags().BoolVar(&raw, "raw", false, "print the body as it came, byte for byte")
+	c.Flags().BoolVar(&capture, "capture", false, "print the request as a capture, for replay")
+	return c
+}
+
+func notificationText(n *order.NotificationView) []byte {
+	reason := string(n.Reason)
+	t := newTable()
+	t.row("notification\t%s", shown(n.ID))
+	t.row("received\t%s", clockTime(n.ReceivedAt))
+	t.row("account\t%s (%s), merchant %s", shown(n.Account), shown(n.Provider), shown(n.Merchant))
+	t.row("provider's id\t%s", orDash(n.ProviderNotificationID))
+	t.row("kind\t%s", n.Kind)
+	t.row("order\t%s", orDash(n.OutTradeNo))
+	t.row("outcome\t%s", n.Outcome)
+	t.row("reason\t%s", orDash(&reason))
+	t.row("copies\t%d", n.Copies)
+	if n.Content != nil {
+		t.row("content\t%s", shown(string(n.Content)))
+	}
+	if len(n.Facts) == 0 {
+		return t.text()
+	}
+	facts := newTable()
+	facts.row("FACT\tORDER\tMERCHANT\tOUTCOME\tREASON")
+	for _, f := range n.Facts {
+		reason := string(f.Reason)
+		facts.row("%s\t%s\t%s\t%s\t%s", f.Kind, orDash(f.OutTradeNo), shown(f.Merchant), f.Outcome, orDash(&reason))
+	}
+	return append(append(t.text(), '\n'), facts.text()...)
+}

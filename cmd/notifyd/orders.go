@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/notifyd/notifyd/internal/order"
+)
+
+func ordersCommand(a *app) *cobra.Command {
+	r := &reach{}
+	c := group("orders", "Register, show and move the orders of a running server", `orders asks the admin API of a running server. It takes the server's address and
+token from its configuration (--config), or by hand (--server and --token-file).`)
+	r.flags(c)
+	c.AddCommand(registerCommand(a, r), showOrderCommand(a, r), listOrdersCommand(a, r),
+		moveCommand(a, r, "ship", "Mark a paid order as shipped"),
+		moveCommand(a, r, "complete", "Mark a shipped order as completed"),
+		moveCommand(a, r, "cancel", "Cancel an order that has not been shipped"))
+	return c
+}
+
+// group makes a command that only holds others.
+func group(name, short, long string) *cobra.Command {
+	return &cobra.Command{Use: name, Short: short, Long: long, Args: noSuchCommand, RunE: needsCommand}
+}
+
+func merchantFlag(c *cobra.Command, into *string) {
+	c.Flags().StringVar(into, "merchant", "", "`merchant`, or merchant/sub-merchant; may be left out when one is configured")
+}
+
+func ofMerchant(merchant string) url.Values {
+	query := url.Values{}
+	if merchant != "" {
+		query.Set("merchant", merchant)
+	}
+	return query
+}
+
+func registerCommand(a *app, r *reach) *cobra.Command {
+	var merchant, currency, expires string
+	var amount int64
+	c := &cobra.Command{
+		Use:   "register OUT_TRADE_NO --amount-fen N",
+		Short: "Say what to expect of an order before it is paid",
+		Long: `register says which amount an order must be paid with. A payment of another
+amount is then a conflict and does not move the order. The same registration
+again changes nothing.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !c.Flags().Changed("amount-fen") {
+				return exitWith(exitUsage, "--amount-fen is missing: the amount in fen, 1000 for 10 yuan")
+			}
+			body := map[string]any{"out_trade_no": args[0], "amount_fen": amount}
+			if currency != "" {
+				body["currency"] = currency
+			}
+			if expires != "" {
+				body["expires_at"] = expires
+			}
+			client, err := r.client(a)
+			if err != nil {
+				return err
+			}
+			answer, err := client.ask(c.Context(), http.MethodPost, adminPath("orders"), ofMerchant(merchant), body)
+			if err != nil {
+				return err
+			}
+			return a.printStory(client, answer, r.asJSON)
+		},
+	}
+	merchantFlag(c, &merchant)
+	c.Flags().Int64Var(&amount, "amount-fen", 0, "what the payment must amount to, in `fen`: 1000 for 10 yuan")
+	c.Flags().StringVar(&currency, "currency", "", "three `letters`; CNY when left out")
+	c.Flags().StringVar(&expires, "expires-at", "", "a payment after this `time` is late, for instance 2026-01-02T15:04:05+08:00")
+	return c
+}
+
+func showOrderCommand(a *app, r *reach) *cobra.Command {
+	return orderCommand(a, r, "show", "Show an order with its payments, refunds, history and notifications", func(ctx context.Context, client *adminClient, number string, query url.Values) (adminAnswer, error) {
+		return client.ask(ctx, http.MethodGet, adminPath("orders", number), query, nil)
+	})
+}
+
+func moveCommand(a *app, r *reach, verb, short string) *cobra.Command {
+	return orderCommand(a, r, verb, short, func(ctx context.Context, client *adminClient, number string, query url.Values) (adminAnswer, error) {
+		return client.ask(ctx, http.MethodPost, adminPath("orders", number, verb), query, nil)
+	})
+}
+
+// orderCommand is a command about one order, which is shown afterwards.
+func orderCommand(a *app, r *reach, verb, short string, ask func(context.Context, *adminClient, string, url.Values) (adminAnswer, error)) *cobra.Command {
+	var merchant string
+	c := &cobra.Command{
+		Use:   verb + " OUT_TRADE_NO",
+		Short: short,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := r.client(a)
+			if err != nil {
+				return err
+			}
+			answer, err := ask(c.Context(), client, args[0], ofMerchant(merchant))
+			if err != nil {
+				return err
+			}
+			return a.printStory(client, answer, r.asJSON)
+		},
+	}
+	merchantFlag(c, &merchant)
+	return c
+}
+
+// filters are the flags of a list; each is a parameter of the admin API, which
+// says what is wrong with it.
+type filters map[string]*string
+
+// flag adds a filter named like its parameter.
+func (f filters) flag(c *cobra.Command, name, parameter, usage string) {
+	f[parameter] = c.Flags().String(name, "", usage)
+}
+
+func (f filters) query() url.Values {
+	query := url.Values{}
+	for parameter, value := range f {
+		if *value != "" {
+			query.Set(parameter, *value)
+		}
+	}
+	return query
+}
+
+// page adds what both lists have.
+func (f filters) page(c *cobra.Command) {
+	f.flag(c, "provider", "provider", "only those of a `provider`")
+	f.flag(c, "account", "account", "only those of an `account`")
+	f.flag(c, "since", "since", "from this `time` on, for instance 2026-01-02T15:04:05+08:00")
+	f.flag(c, "until", "until", "before this `time`")
+	f.flag(c, "merchant", "merchant", "only those of a `merchant`, or merchant/sub-merchant")
+	f.flag(c, "limit", "limit", "how `many`, 1 to 200 (default 50)")
+	f.flag(c, "cursor", "cursor", "go on where the last `page` ended")
+}
+
+// listing is a page of a list.
+type listing[T any] struct {
+	Items      []T     `json:"items"`
+	NextCursor *string `json:"next_cursor"`
+}
+
+func listOrdersCommand(a *app, r *reach) *cobra.Command {
+	f := filters{}
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List orders, newest first",
+		RunE:  printList(a, r, adminPath("orders"), f, ordersTable),
+	}
+	f.flag(c, "status", "status", "only those of a `status`, for instance paid")
+	f.page(c)
+	return c
+}
+
+// printList is a command that asks for a page and prints it as a table.
+func printList[T any](a *app, r *reach, path string, f filters, rows func([]T) []byte) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, _ []string) error {
+		client, err := r.client(a)
+		if err != nil {
+			return err
+		}
+		answer, err := client.ask(c.Context(), http.MethodGet, path, f.query(), nil)
+		if err != nil {
+			return err
+		}
+		if r.asJSON {
+			return a.printAnswer(answer)
+		}
+		var page listing[T]
+		if err := client.read(answer, &page); err != nil {
+			return err
+		}
+		if err := a.print(rows(page.Items)); err != nil {
+			return err
+		}
+		a.tellRest(len(page.Items), page.NextCursor)
+		return nil
+	}
+}
+
+// tellRest says on stderr what the table cannot.
+func (a *app) tellRest(n int, next *string) {
+	switch {
+	case next != nil:
+		a.tell("there are more: --cursor %s", *next)
+	case n == 0:
+		a.tell("there are none")
+	}
+}
+
+// yuan writes fen of a currency for people.
+func yuan(fen int64, currency *string) string {
+	if currency != nil && *currency != order.DefaultCurrency {
+		// Other currencies need not have a hundredth.
+		return strconv.FormatInt(fen, 10) + " smallest units of " + shown(*currency)
+	}
+	sign := ""
+	if fen < 0 {
+		sign, fen = "-", -fen
+	}
+	cents := strconv.FormatInt(fen%100+100, 10)[1:]
+	return sign + strconv.FormatInt(fen/100, 10) + "." + cents
+}
+
+// clockTime is a time for people, in Beijing; "-" when there is none.
+func clockTime(m order.Moment) string {
+	t := time.Time(m)
+	if t.IsZero() {
+		return "-"
+	}
+	return t.In(beijing).Format(time.DateTime)
+}

@@ -1,0 +1,33 @@
+package config
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// adviseEndpoint warns about an endpoint that is allowed and will not do.
+func (c *Config) adviseEndpoint(e Endpoint, path string, report *Report) {
+	if len(e.Events) == 0 {
+		report.Warn(c.Finding(path+".events", "the list is empty: nothing is delivered here"))
+	}
+	for i, s := range e.Secrets {
+		if key, err := SigningKey(s); err == nil && len(key) < wiseSigningBytes {
+			report.Warn(c.Finding(at(path+".secrets", i), "holds less than 24 bytes; better: echo whsec_$(openssl rand -base64 32)"))
+		}
+	}
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return
+	}
+	host, err := netip.ParseAddr(u.Hostname())
+	if err != nil && !strings.EqualFold(u.Hostname(), "localhost") {
+		return // a name: only a connection shows where it leads
+	}
+	switch private := err != nil || host.IsPrivate() || host.IsLoopback(); {
+	case err == nil && (host.IsLinkLocalUnicast() || host.IsMulticast() || host.IsUnspecified()):
+		report.Warn(c.Finding(path+".url", "no delivery goes to such an address (link-local, multicast, 0/8), whatever is allowed"))
+	case private && !e.AllowPrivate:
+		report.Warn(c.Finding(path+".url", "a private or loopback address gets no deliveries unless the endpoint says allow_private: true"))
+	}
+}

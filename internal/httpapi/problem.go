@@ -1,0 +1,102 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/notifyd/notifyd/internal/order"
+)
+
+// Problem is the body of every error outside /notify (RFC 9457). Code is what
+// programs look at; Detail is for people.
+type Problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	Code   string `json:"code"`
+	// Waiting goes with order_unknown, [] when nothing waits: the notifications
+	// that wait for the order.
+	Waiting []string `json:"waiting,omitzero"`
+	// OrderStatus goes with illegal_transition: where the order stands.
+	OrderStatus order.Status `json:"order_status,omitempty"`
+}
+
+func (p *Problem) Error() string { return p.Code + ": " + p.Detail }
+
+// problemType begins the type of every problem; the code follows.
+const problemType = "urn:notifyd:problem:"
+
+func newProblem(status int, code, format string, args ...any) *Problem {
+	return &Problem{Type: problemType + code, Title: http.StatusText(status), Status: status,
+		Detail: fmt.Sprintf(format, args...), Code: code}
+}
+
+// Problems that say the same thing every time. Handlers return them as they are.
+var (
+	problemInternal     = newProblem(http.StatusInternalServerError, "internal", "something went wrong here; the log says what")
+	problemUnavailable  = newProblem(http.StatusServiceUnavailable, "store_unavailable", "the store cannot be used now; try again")
+	problemUnauthorized = newProblem(http.StatusUnauthorized, "unauthorized", "send the configured admin token as Authorization: Bearer …")
+	problemCrossOrigin  = newProblem(http.StatusForbidden, "cross_origin", "a page of another origin may not change anything here")
+	problemNotFound     = newProblem(http.StatusNotFound, "not_found", "there is nothing at this path")
+	problemMerchant     = newProblem(http.StatusBadRequest, "merchant_required", "several merchants are configured: name one with ?merchant=")
+	problemRawGone      = newProblem(http.StatusNotFound, "raw_pruned", "the raw bytes are older than the retention time and were removed")
+	problemNoSuchID     = newProblem(http.StatusNotFound, "notification_unknown", "there is no notification of this id")
+	problemFactsDiffer  = newProblem(http.StatusConflict, "order_facts_differ", "the order is registered already, with another amount, currency or expiry")
+	problemCutBody      = newProblem(http.StatusBadRequest, "body_unreadable", "the body ended early or did not arrive in time")
+	problemBodyTooLarge = newProblem(http.StatusRequestEntityTooLarge, "body_too_large", "the body may have at most %d bytes", maxCommandBytes)
+	problemNotJSON      = newProblem(http.StatusBadRequest, "not_json", "the body is not one JSON object in UTF-8")
+)
+
+func badParameter(name, format string, args ...any) *Problem {
+	return newProblem(http.StatusBadRequest, "bad_parameter", "%s: %s", name, fmt.Sprintf(format, args...))
+}
+
+func badField(name, format string, args ...any) *Problem {
+	return newProblem(http.StatusUnprocessableEntity, "invalid_field", "%s: %s", name, fmt.Sprintf(format, args...))
+}
+
+// problemOf is the one place where errors become HTTP. What is not listed is a
+// 500 that says nothing.
+func problemOf(err error) *Problem {
+	var ready *Problem
+	var illegal *order.IllegalTransition
+	switch {
+	case errors.As(err, &ready):
+		return ready
+	case errors.As(err, &illegal):
+		p := newProblem(http.StatusConflict, "illegal_transition", "cannot %s an order that is %s", illegal.Command, illegal.Status)
+		p.OrderStatus = illegal.Status
+		return p
+	case errors.Is(err, order.ErrFactsDiffer):
+		return problemFactsDiffer
+	case errors.Is(err, order.ErrUnavailable), errors.Is(err, order.ErrRace),
+		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return problemUnavailable
+	}
+	return problemInternal
+}
+
+func writeProblem(w http.ResponseWriter, p *Problem) {
+	switch p.Status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="notifyd"`)
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", retryAfterSeconds)
+	}
+	writeJSON(w, p.Status, "application/problem+json", p)
+}
+
+func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		status, contentType = http.StatusInternalServerError, "application/problem+json"
+		body, _ = json.Marshal(problemInternal) // plain texts always marshal
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the peer may be gone: nothing to do about it
+}

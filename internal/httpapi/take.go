@@ -1,0 +1,46 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/provider"
+)
+
+// Admit refuses a request for what its line and header say, before its body is
+// read. Errors are *provider.Refusal.
+func Admit(r *http.Request) error {
+	switch {
+	case r.Method != http.MethodPost:
+		return provider.Refuse(provider.ErrMethod, codeMethod, "")
+	case encoded(r.Header):
+		return provider.Refuse(provider.ErrEncoding, codeEncoding, "")
+	case r.ContentLength > maxBodyBytes:
+		return provider.Refuse(provider.ErrTooLarge, codeTooLarge, "%d bytes announced", r.ContentLength)
+	}
+	return nil
+}
+
+// Taker is the way of an admitted notification from its bytes to its commit. The
+// public listener and a replay share it, so that they cannot differ.
+type Taker struct {
+	Recorder Recorder
+	NewID    func(prefix string) string
+}
+
+// Take proves a request and makes it durable. The id is the notification's; that
+// of the earlier one for a repeat, "" when nothing was proven. Errors are
+// *provider.Refusal before the commit, the Recorder's own after that.
+func (t Taker) Take(ctx context.Context, a Account, r *http.Request, req provider.Request) (id string, receipt order.Receipt, err error) {
+	n, err := a.Adapter.Parse(req)
+	if err != nil {
+		return "", order.Receipt{}, err
+	}
+	n.ID, n.ReceivedAt = t.NewID("ntf_"), req.ReceivedAt
+	n.Capture = capture(r, req.Body)
+	if receipt, err = t.Recorder.Record(ctx, n); err != nil {
+		return n.ID, receipt, err
+	}
+	return receipt.NotificationID, receipt, nil // a repeat belongs to the one before
+}
