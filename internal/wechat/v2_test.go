@@ -215,6 +215,12 @@ func TestT2(t *testing.T) {
 		twice.Header.Add(name, req.Header.Get(name))
 		refuse(t, a, twice, provider.ErrSignature, CodeRepeatedHeader)
 	}
+	// In v2 they say nothing, and may come no oftener.
+	old := withSign(fields(), baselineMD5)
+	old.Header = http.Header{"Wechatpay-Nonce": {"a"}}
+	accept(t, a, old)
+	old.Header.Add("Wechatpay-Nonce", "a")
+	refuse(t, a, old, provider.ErrSignature, CodeRepeatedHeader)
 }
 
 // subsets runs f with every non-empty subset of names.
