@@ -78,7 +78,8 @@ func TestNotifications(t *testing.T) {
 	b := serve(t, nil)
 	at := time.Date(2026, 1, 1, 4, 0, 0, 123456000, time.UTC)
 	b.reader.rows = []order.Row{
-		{ID: "ntf_2", Outcome: order.Unhandled, Kind: order.KindContract, ReceivedAt: at, Content: []byte(`{"a":1}`)},
+		{ID: "ntf_2", Outcome: order.Unhandled, Kind: order.KindContract, ReceivedAt: at, Content: []byte(`{"a":1}`),
+			Results: []order.FactResult{{Merchant: "default", Kind: order.KindContract, Outcome: order.Unhandled}}},
 		{ID: "ntf_1", Outcome: order.Conflict, Reason: order.ReasonSurplusPayment, Kind: order.KindPaid, Copies: 2, ReceivedAt: at, Provider: "testpay",
 			Account: "shop", Merchant: "default", OutTradeNo: "T1", Results: []order.FactResult{{Merchant: "default", OutTradeNo: "T1", Kind: order.KindPaid, Outcome: order.Conflict, Reason: order.ReasonSurplusPayment}}},
 	}
@@ -91,6 +92,9 @@ func TestNotifications(t *testing.T) {
 	var p page[order.NotificationView]
 	if err := json.Unmarshal([]byte(got.body), &p); err != nil || p.NextCursor == nil || p.Items[0].ID != "ntf_2" {
 		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if want := `"facts":[{"merchant":"default","out_trade_no":null,"kind":"contract","outcome":"unhandled","reason":""}]`; !strings.Contains(got.body, want) {
+		t.Errorf("a fact without an order: %s", got.body)
 	}
 	got = b.admin(t, "GET", "/notifications?limit=1&cursor="+*p.NextCursor, "")
 	const one = `{"id":"ntf_1","outcome":"conflict","reason":"surplus_payment","kind":"paid","copies":2,"received_at":"2026-01-01T12:00:00.123456+08:00",` +

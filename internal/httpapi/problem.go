@@ -18,8 +18,9 @@ type Problem struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 	Code   string `json:"code"`
-	// Waiting goes with order_unknown: the notifications that wait for the order.
-	Waiting []string `json:"waiting,omitempty"`
+	// Waiting goes with order_unknown, [] when nothing waits: the notifications
+	// that wait for the order.
+	Waiting []string `json:"waiting,omitzero"`
 	// OrderStatus goes with illegal_transition: where the order stands.
 	OrderStatus order.Status `json:"order_status,omitempty"`
 }

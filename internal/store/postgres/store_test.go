@@ -68,8 +68,27 @@ func (p *pair) ReleaseKey(ctx context.Context, l idempotency.Lock) error {
 func TestTwoInstancesWorkTogether(t *testing.T) {
 	storetest.RunTogether(t, func(t *testing.T) store.DB {
 		url := pgtest.Database(t)
+		t.Cleanup(func() { wantNoDeadlock(t, url) }) // after the instances are closed: then all is counted
 		return &pair{DB: open(t, url), second: open(t, url)}
 	})
+}
+
+// A deadlock is resolved, as a lost race; that it took a second nobody sees.
+func wantNoDeadlock(t *testing.T, url string) {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	var deadlocks int
+	const count = "select deadlocks from pg_stat_database where datname = current_database()"
+	if err := conn.QueryRow(context.Background(), count).Scan(&deadlocks); err != nil {
+		t.Fatal(err)
+	}
+	if deadlocks > 0 {
+		t.Errorf("units waited for each other in a ring %d times", deadlocks)
+	}
 }
 
 // open opens and prepares a database.

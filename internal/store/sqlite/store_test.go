@@ -125,6 +125,23 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	}
 }
 
+// Waiting does not turn a file into a database: a person has to look.
+func TestFileThatIsNoDatabaseIsNotWaitedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notifyd.db")
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database at all ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open("sqlite:"+path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the first refusal leaves nothing locked
+		if err := db.Prepare(t.Context()); err == nil || errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("Prepare: %v, want an error other than ErrUnavailable", err)
+		}
+	}
+}
+
 func TestUnpreparedAndClosedAreUnavailable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notifyd.db")
 	db, err := store.Open("sqlite:"+path, store.Options{})
