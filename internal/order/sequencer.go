@@ -14,19 +14,27 @@ const sequenceBatch = 500
 // and calls whoever waits for the next one. Every instance runs one; the
 // database lets one of them work at a time, the others see what it did.
 type Sequencer struct {
-	feed   Feed
-	failed func(error)
-	wake   chan struct{} // holds one token while there is something to look at
+	opt  SequencerOptions
+	wake chan struct{} // holds one token while there is something to look at
 
 	mu    sync.Mutex
 	last  int64         // the last place that was seen
 	moved chan struct{} // closed when there is a later one
 }
 
-// NewSequencer makes a Sequencer that does nothing before Run. failed is told of
-// errors, which are tried again with the next wake or tick; it may be nil.
-func NewSequencer(feed Feed, failed func(error)) *Sequencer {
-	return &Sequencer{feed: feed, failed: failed, wake: make(chan struct{}, 1), moved: make(chan struct{})}
+// SequencerOptions configures a Sequencer. Feed is required.
+type SequencerOptions struct {
+	Feed Feed
+	// Rest is called after places were given. Under load it lets a few commits
+	// gather, because places cost a commit of their own; may be nil.
+	Rest func(context.Context)
+	// Failed is told of errors, which the next wake or tick may mend; may be nil.
+	Failed func(error)
+}
+
+// NewSequencer makes a Sequencer that does nothing before Run.
+func NewSequencer(opt SequencerOptions) *Sequencer {
+	return &Sequencer{opt: opt, wake: make(chan struct{}, 1), moved: make(chan struct{})}
 }
 
 // Wake says that events were committed. It never waits.
@@ -49,8 +57,12 @@ func (s *Sequencer) Moved() <-chan struct{} {
 // is how events and places of other instances are noticed.
 func (s *Sequencer) Run(ctx context.Context, tick <-chan time.Time) {
 	for {
-		if err := s.work(ctx); err != nil && ctx.Err() == nil && s.failed != nil {
-			s.failed(err)
+		gave, err := s.work(ctx)
+		if err != nil && ctx.Err() == nil && s.opt.Failed != nil {
+			s.opt.Failed(err)
+		}
+		if gave && s.opt.Rest != nil {
+			s.opt.Rest(ctx)
 		}
 		select {
 		case <-s.wake:
@@ -62,19 +74,21 @@ func (s *Sequencer) Run(ctx context.Context, tick <-chan time.Time) {
 }
 
 // work gives places until no event waits for one, or another instance is about it.
-func (s *Sequencer) work(ctx context.Context) error {
+func (s *Sequencer) work(ctx context.Context) (gave bool, err error) {
 	for {
-		last, waiting, err := s.feed.Head(ctx)
+		last, waiting, err := s.opt.Feed.Head(ctx)
 		if err != nil {
-			return err
+			return gave, err
 		}
 		s.see(last)
 		if !waiting {
-			return nil
+			return gave, nil
 		}
-		if given, err := s.feed.Sequence(ctx, sequenceBatch); err != nil || given == 0 {
-			return err
+		given, err := s.opt.Feed.Sequence(ctx, sequenceBatch)
+		if err != nil || given == 0 {
+			return gave, err
 		}
+		gave = true
 	}
 }
 

@@ -59,7 +59,9 @@ func TestSequencer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed := &line{waiting: 2*sequenceBatch + 1}
 		var failures []error
-		s := NewSequencer(feed, func(err error) { failures = append(failures, err) })
+		rests := 0
+		s := NewSequencer(SequencerOptions{Feed: feed, Rest: func(context.Context) { rests++ },
+			Failed: func(err error) { failures = append(failures, err) }})
 		tick := make(chan time.Time)
 		ctx, end := context.WithCancel(t.Context())
 		moved := s.Moved()
@@ -109,6 +111,9 @@ func TestSequencer(t *testing.T) {
 		synctest.Wait()
 		if len(failures) != 1 || feed.waiting != 0 {
 			t.Errorf("after an error it goes on: %v, %d wait", failures, feed.waiting)
+		}
+		if rests != 3 {
+			t.Errorf("it rested %d times after 3 rounds that gave places", rests)
 		}
 		end()
 	})
