@@ -10,6 +10,7 @@ import (
 	"github.com/notifyd/notifyd/internal/config"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/provider"
+	"github.com/notifyd/notifyd/internal/store"
 )
 
 // account is a configured account with its provider, keys loaded.
@@ -26,6 +27,7 @@ func (a *app) loadConfig(path string) (*config.Config, map[string]account, *conf
 	if c == nil {
 		return nil, nil, report
 	}
+	checkStore(c, report)
 	checkEvents(c, report)
 	accounts := loadAccounts(c, providers(), report)
 	report.Sort()
@@ -94,6 +96,20 @@ func explains(unread, found config.Finding, a config.Account) bool {
 func within(path, part string) bool {
 	rest, ok := strings.CutPrefix(part, path)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// checkStore finds what is wrong with the store's URL by the database's own
+// reading of it, which knows its parameters. It connects to nothing.
+func checkStore(c *config.Config, report *config.Report) {
+	if slices.ContainsFunc(report.Errors, func(f config.Finding) bool { return within("store", f.Path) || within("store_file", f.Path) }) {
+		return
+	}
+	db, err := store.Open(c.Store.Reveal(), store.Options{})
+	if err != nil {
+		report.Fail(c.Finding("store", err.Error()))
+		return
+	}
+	_ = db.Close() // nothing was opened
 }
 
 // allEvents in an endpoint's list stands for every type.

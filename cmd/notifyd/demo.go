@@ -7,8 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -29,6 +31,11 @@ Ctrl-C, so that you can ask for yourself.`,
 			if err != nil {
 				return err
 			}
+			// Whoever reads our output may have seen enough: that is an error of
+			// the write then, and no end without cleaning up.
+			pipes := make(chan os.Signal, 1)
+			signal.Notify(pipes, syscall.SIGPIPE)
+			defer signal.Stop(pipes)
 			return errors.Join(d.run(c.Context(), once, asJSON), d.clean())
 		},
 	}

@@ -106,7 +106,7 @@ func notificationText(n *order.NotificationView) []byte {
 	facts.row("FACT\tORDER\tMERCHANT\tOUTCOME\tREASON")
 	for _, f := range n.Facts {
 		reason := string(f.Reason)
-		facts.row("%s\t%s\t%s\t%s\t%s", f.Kind, orDash(&f.OutTradeNo), shown(f.Merchant), f.Outcome, orDash(&reason))
+		facts.row("%s\t%s\t%s\t%s\t%s", f.Kind, orDash(f.OutTradeNo), shown(f.Merchant), f.Outcome, orDash(&reason))
 	}
 	return append(append(t.text(), '\n'), facts.text()...)
 }

@@ -214,10 +214,37 @@ func TestServeReadsKeysAgainOnSIGHUP(t *testing.T) {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	r.err.await(t, `"msg":"key files cannot be used, the keys from before stay","account":"alipay"`)
+	r.err.await(t, `"msg":"key files cannot be used, the keys from before stay","error":".*accounts\[0\]\.public_keys\[0\]\.file`)
 	if status, _ := get(t, "POST", r.public+"/notify/alipay", paid("T2", forge.Alipay2Key)); status != 200 {
 		t.Errorf("after a broken file: %d", status)
 	}
+	r.stop(t)
+}
+
+// All or nothing holds over the accounts: a broken file of one keeps the keys of all.
+func TestBrokenKeyFileKeepsTheKeysOfAllAccounts(t *testing.T) {
+	s := newShop(t, "sqlite:./data/notifyd.db")
+	s.write(t, "other.pem", forge.AlipayKey.PublicPEM())
+	text, err := os.ReadFile(s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "notifyd.yaml", fmt.Appendf(text, "  - {name: other, provider: alipay, app_id: \"2021000000000002\", public_keys: [{file: other.pem}]}\n"))
+	r := s.serve(t)
+	s.write(t, "alipay.pem", forge.Alipay2Key.PublicPEM())
+	s.write(t, "other.pem", []byte("rubbish"))
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	r.err.await(t, `"msg":"key files cannot be used, the keys from before stay","error":".*accounts\[1\]\.public_keys\[0\]\.file`)
+	if status, _ := get(t, "POST", r.public+"/notify/alipay", paid("T1", forge.AlipayKey)); status != 200 {
+		t.Errorf("the key from before: %d", status)
+	}
+	s.write(t, "other.pem", forge.AlipayKey.PublicPEM())
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	r.err.await(t, `"msg":"keys changed","account":"alipay"`)
 	r.stop(t)
 }
 

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"time"
+
+	"github.com/notifyd/notifyd/internal/config"
 )
 
 const (
@@ -49,7 +51,17 @@ func (d *daemon) watchKeys(ctx context.Context, hangups <-chan os.Signal) {
 	}
 }
 
+// reloadKeys takes all new keys or none: every account is first built anew from
+// the files as they are, so that a broken file of one leaves all as they were.
 func (d *daemon) reloadKeys() {
+	report := &config.Report{}
+	loadAccounts(d.conf, providers(), report)
+	if !report.OK() {
+		for _, f := range report.Errors {
+			d.log.Error("key files cannot be used, the keys from before stay", "error", f.String())
+		}
+		return
+	}
 	for _, c := range d.conf.Accounts {
 		changed, err := d.accounts[c.Name].Provider.Reload()
 		switch {

@@ -98,18 +98,19 @@ func classify(f form) order.Kind {
 const fundAuth = "fund_auth_"
 
 // ours says whether the message is for this account: the application always
-// where money moves, everything else where it is named.
+// where money moves, everything else where it is named. A field without a value
+// names nobody, so it is not us that it names.
 func (a *Adapter) ours(m message) error {
 	app := m.get("app_id")
-	if app != a.options.AppID && (app != "" || m.what == kindTrade) {
+	if app != a.options.AppID && (m.names("app_id") || m.what == kindTrade) {
 		return provider.Refuse(provider.ErrForeign, codeForeignApp, "it is for %q", provider.Clip(app, maxNamed))
 	}
 	auth := m.get("auth_app_id")
-	if auth != "" && auth != a.options.AppID && !slices.Contains(a.options.AuthAppIDs, auth) {
+	if m.names("auth_app_id") && auth != a.options.AppID && !slices.Contains(a.options.AuthAppIDs, auth) {
 		return provider.Refuse(provider.ErrForeign, codeForeignAuthApp, "it is for %q", provider.Clip(auth, maxNamed))
 	}
 	seller := m.get("seller_id")
-	if a.options.SellerID != "" && seller != "" && seller != a.options.SellerID {
+	if a.options.SellerID != "" && m.names("seller_id") && seller != a.options.SellerID {
 		return provider.Refuse(provider.ErrForeign, codeForeignSeller, "it is for %q", provider.Clip(seller, maxNamed))
 	}
 	return nil

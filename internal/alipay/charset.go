@@ -21,9 +21,12 @@ const (
 // charsetOf is the charset that the signed field of that name says. Nothing
 // else is asked: the Content-Type is not signed and often differs.
 func charsetOf(f form) (charset, error) {
+	if !f.names("charset") {
+		return charsetUTF8, nil
+	}
 	name := f.get("charset")
 	switch strings.ToLower(provider.Clip(name, maxNamed)) {
-	case "", "utf-8":
+	case "utf-8":
 		return charsetUTF8, nil
 	case "gbk", "gb2312", "gb18030":
 		return charsetChinese, nil

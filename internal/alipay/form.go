@@ -37,6 +37,12 @@ func (f form) get(name string) string {
 	return f[i].value
 }
 
+// names says whether the field is there, also without a value.
+func (f form) names(name string) bool {
+	_, found := slices.BinarySearchFunc(f, name, func(p field, name string) int { return strings.Compare(p.name, name) })
+	return found
+}
+
 // readForm reads a form strictly: any fault refuses the whole, for a form read
 // in part could be verified in part. scratch is a buffer as large as the body,
 // free to use.

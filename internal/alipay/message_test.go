@@ -57,6 +57,7 @@ func TestForeignMessagesOfEveryKind(t *testing.T) {
 	f := forge.NewForm("notify_type", "dut_user_sign", "notify_id", "n1", "agreement_no", "1")
 	accept(t, a, sign(f)) // names nobody
 	refuse(t, a, sign(f.With("app_id", "2021000000000002")), provider.ErrForeign, codeForeignApp)
+	refuse(t, a, sign(f.With("app_id", "")), provider.ErrForeign, codeForeignApp)
 	refuse(t, a, sign(f.With("seller_id", "2088000000000002")), provider.ErrForeign, codeForeignSeller)
 }
 

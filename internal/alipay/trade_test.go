@@ -158,6 +158,8 @@ func TestT07BoundFields(t *testing.T) {
 		"auth_app_id of another": {baseline().With("auth_app_id", "2021000000000002"), codeForeignAuthApp},
 		"seller_id of another":   {baseline().With("seller_id", "2088000000000002"), codeForeignSeller},
 		"seller_id and a zero":   {baseline().With("seller_id", "0"+sellerID), codeForeignSeller},
+		"seller_id empty":        {baseline().With("seller_id", ""), codeForeignSeller},
+		"auth_app_id empty":      {baseline().With("auth_app_id", ""), codeForeignAuthApp},
 	} {
 		t.Run(name, func(t *testing.T) { refuse(t, a, sign(c.form), provider.ErrForeign, c.code) })
 	}

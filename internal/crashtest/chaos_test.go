@@ -18,8 +18,14 @@ import (
 // envRounds asks for more rounds than the usual ones; see make chaos.
 const envRounds = "NOTIFYD_CHAOS_ROUNDS"
 
-func rounds(t *testing.T) int {
-	const usual = 20
+const (
+	usualRounds = 20
+	// usualDatabaseRounds are fewer: each waits for a server to recover.
+	usualDatabaseRounds = 3
+)
+
+func rounds(t *testing.T, usual int) int {
+	t.Helper()
 	text := os.Getenv(envRounds)
 	if text == "" {
 		return usual
@@ -46,7 +52,7 @@ func TestChaosKillSQLite(t *testing.T) {
 	random := rand.New(rand.NewPCG(chaosSeed, 1))
 	var l ledger
 	p := shop.start(t)
-	for round := range rounds(t) {
+	for round := range rounds(t, usualRounds) {
 		client, from := newClient(t), l.beginning()
 		senders := load{ledger: &l, to: func(int, int) string { return p.public }}
 		senders.start(client, moment(random))
@@ -70,7 +76,11 @@ func TestChaosKillSQLite(t *testing.T) {
 // with the log beside it.
 func wantIntact(t *testing.T, dir string, round int) {
 	t.Helper()
-	copied := t.TempDir()
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := os.Mkdir(copied, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(copied) // many rounds would fill the disk
 	for _, name := range []string{"n.db", "n.db-wal"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if os.IsNotExist(err) && name != "n.db" {
@@ -101,7 +111,7 @@ func TestChaosKillPostgreSQL(t *testing.T) {
 	random := rand.New(rand.NewPCG(chaosSeed, 2))
 	var l ledger
 	processes := []*instance{shop.start(t), shop.start(t)}
-	for round := range rounds(t) {
+	for round := range rounds(t, usualRounds) {
 		client, from := newClient(t), l.beginning()
 		urls := []string{processes[0].public, processes[1].public}
 		senders := load{ledger: &l, to: func(n, failures int) string { return urls[(n+failures)%len(urls)] }}
@@ -128,6 +138,38 @@ func TestChaosKillPostgreSQL(t *testing.T) {
 	for _, p := range processes {
 		p.stop(t)
 	}
+}
+
+// All processes of the PostgreSQL are killed under the same load, and start again:
+// what was acked is there, and the program goes on without a restart of its own.
+func TestChaosKillDatabase(t *testing.T) {
+	cluster := pgtest.Start(t)
+	random := rand.New(rand.NewPCG(chaosSeed, 3))
+	var l ledger
+	p := newShop(t, cluster.URL("postgres"), "").start(t)
+	for round := range rounds(t, usualDatabaseRounds) {
+		client, from := newClient(t), l.beginning()
+		p.until(t, client, "/readyz", http.StatusOK)
+		senders := load{ledger: &l, to: func(int, int) string { return p.public }}
+		senders.start(client, moment(random))
+		<-senders.target
+		cluster.KillAll(t)
+		senders.stop()
+		cluster.Start(t)
+		eventually(t, "the next delivery is accepted", func() bool {
+			b := l.take()
+			acked := post(client, p.public+b.path(), b.message()).acked(b.protocol)
+			b.acked.Store(acked || b.acked.Load())
+			return acked
+		})
+		l.settle(t, client, p, from)
+		client.CloseIdleConnections()
+		if t.Failed() {
+			t.Fatalf("in round %d", round+1)
+		}
+	}
+	l.finish(t, p)
+	p.stop(t)
 }
 
 // beginning is the first bill of a new round; the last ones of the round before

@@ -113,6 +113,9 @@ func TestGetOrder(t *testing.T) {
 	if diff := cmp.Diff([]string{"ntf_1", "ntf_2"}, p.Waiting); diff != "" {
 		t.Errorf("waiting (-want +got):\n%s", diff)
 	}
+	if nothing := b.admin(t, "GET", "/orders/T3", ""); !strings.Contains(nothing.body, `"waiting":[]`) {
+		t.Errorf("nothing waits: %s", nothing.body)
+	}
 }
 
 func TestOrderNumbersInThePathAreDecodedOnce(t *testing.T) {

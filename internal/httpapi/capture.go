@@ -16,6 +16,10 @@ import (
 // can put anything there.
 func capture(r *http.Request, body []byte) order.Capture {
 	var header bytes.Buffer
+	if r.Host != "" {
+		// It decides nothing, but HTTP/1.1 is no request without it.
+		header.WriteString("Host: " + r.Host + "\r\n")
+	}
 	names := make([]string, 0, len(r.Header))
 	for name := range r.Header {
 		if kept(name) {

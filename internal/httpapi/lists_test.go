@@ -78,7 +78,8 @@ func TestNotifications(t *testing.T) {
 	b := serve(t, nil)
 	at := time.Date(2026, 1, 1, 4, 0, 0, 123456000, time.UTC)
 	b.reader.rows = []order.Row{
-		{ID: "ntf_2", Outcome: order.Unhandled, Kind: order.KindContract, ReceivedAt: at, Content: []byte(`{"a":1}`)},
+		{ID: "ntf_2", Outcome: order.Unhandled, Kind: order.KindContract, ReceivedAt: at, Content: []byte(`{"a":1}`),
+			Results: []order.FactResult{{Merchant: "default", Kind: order.KindContract, Outcome: order.Unhandled}}},
 		{ID: "ntf_1", Outcome: order.Conflict, Reason: order.ReasonSurplusPayment, Kind: order.KindPaid, Copies: 2, ReceivedAt: at, Provider: "testpay",
 			Account: "shop", Merchant: "default", OutTradeNo: "T1", Results: []order.FactResult{{Merchant: "default", OutTradeNo: "T1", Kind: order.KindPaid, Outcome: order.Conflict, Reason: order.ReasonSurplusPayment}}},
 	}
@@ -92,6 +93,9 @@ func TestNotifications(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.body), &p); err != nil || p.NextCursor == nil || p.Items[0].ID != "ntf_2" {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
+	if want := `"facts":[{"merchant":"default","out_trade_no":null,"kind":"contract","outcome":"unhandled","reason":""}]`; !strings.Contains(got.body, want) {
+		t.Errorf("a fact without an order: %s", got.body)
+	}
 	got = b.admin(t, "GET", "/notifications?limit=1&cursor="+*p.NextCursor, "")
 	const one = `{"id":"ntf_1","outcome":"conflict","reason":"surplus_payment","kind":"paid","copies":2,"received_at":"2026-01-01T12:00:00.123456+08:00",` +
 		`"provider":"testpay","account":"shop","merchant":"default","out_trade_no":"T1","provider_notification_id":null,` +
@@ -103,6 +107,12 @@ func TestNotifications(t *testing.T) {
 	want := order.NotificationFilter{Merchant: "default", OutTradeNo: "T1", Provider: "testpay", Account: "shop", Outcome: order.Conflict, Kind: order.KindPaid, Limit: 51}
 	if diff := cmp.Diff(want, b.reader.rowFilter); diff != "" {
 		t.Errorf("filter (-want +got):\n%s", diff)
+	}
+	b.reader.rows = append(b.reader.rows, order.Row{ID: "ntf_0", Outcome: order.Unhandled, Reason: order.ReasonUnreadableField, Kind: order.KindOther,
+		Merchant: "default", Results: []order.FactResult{{Merchant: "default", Kind: order.KindOther, Outcome: order.Unhandled, Reason: order.ReasonUnreadableField}}})
+	const unnumbered = `"facts":[{"merchant":"default","out_trade_no":null,"kind":"other","outcome":"unhandled","reason":"unreadable_field"}]`
+	if got = b.admin(t, "GET", "/notifications/ntf_0", ""); !strings.Contains(got.body, unnumbered) {
+		t.Errorf("a fact without an order number: %s", got.body)
 	}
 	if got = b.admin(t, "GET", "/notifications/ntf_1", ""); got.body != one+"\n" {
 		t.Errorf("one: %s", got.body)

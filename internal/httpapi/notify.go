@@ -161,7 +161,7 @@ func (p *public) tell(l *line, v *visit, err error) {
 	if err != nil && code == "" {
 		code = codeFailed // an adapter broke its contract; still a word of a closed list
 	}
-	p.metrics.notifications.WithLabelValues(v.account.Name, verdict, string(v.receipt.Outcome)).Inc()
+	p.metrics.notifications.WithLabelValues(v.account.Name, verdict, string(v.receipt.Did())).Inc()
 	l.message = "notification"
 	l.add(slog.String("account", v.account.Name), slog.String("provider", v.account.Provider),
 		slog.String("verdict", verdict), slog.Int("body_bytes", len(v.request.Body)))
@@ -170,7 +170,7 @@ func (p *public) tell(l *line, v *visit, err error) {
 	}
 	if err == nil {
 		p.metrics.acked(time.Since(v.start))
-		l.add(slog.String("outcome", string(v.receipt.Outcome)), slog.String("reason", string(v.receipt.Reason)),
+		l.add(slog.String("outcome", string(v.receipt.Did())), slog.String("reason", string(v.receipt.Reason)),
 			slog.Bool("repeat", v.receipt.Repeat))
 		return
 	}

@@ -223,7 +223,7 @@ func TestOnlyHeaderAndBodyReachTheAdapter(t *testing.T) {
 	b := serve(t, nil)
 	body := "b=2&a=1 %zz;\x00\xff\r\n"
 	got := b.send(t, "POST", "/notify/shop?out_trade_no=OTHER&total_amount=0.01&s=/pay", body,
-		"Cookie", "trade_status=TRADE_SUCCESS", "Authorization", "Basic c2VjcmV0", "Wechatpay-Serial", "7D4B",
+		"Host", "pay.example.com", "Cookie", "trade_status=TRADE_SUCCESS", "Authorization", "Basic c2VjcmV0", "Wechatpay-Serial", "7D4B",
 		"Content-Type", "text/html", "Request-Id", "r-1", "X-Forwarded-For", "127.0.0.1", "User-Agent", "Mozilla/4.0")
 	if got.status != 200 {
 		t.Fatalf("status %d", got.status)
@@ -237,7 +237,7 @@ func TestOnlyHeaderAndBodyReachTheAdapter(t *testing.T) {
 		t.Errorf("recorded as %s at %v", n.ID, n.ReceivedAt)
 	}
 	want := order.Capture{RequestLine: "POST /notify/shop HTTP/1.1", Body: []byte(body),
-		Header: []byte("Content-Type: text/html\r\nRequest-Id: r-1\r\nUser-Agent: Mozilla/4.0\r\nWechatpay-Serial: 7D4B\r\nContent-Length: 16\r\n")}
+		Header: []byte("Host: pay.example.com\r\nContent-Type: text/html\r\nRequest-Id: r-1\r\nUser-Agent: Mozilla/4.0\r\nWechatpay-Serial: 7D4B\r\nContent-Length: 16\r\n")}
 	if diff := cmp.Diff(want, n.Capture); diff != "" {
 		t.Errorf("capture (-want +got):\n%s", diff)
 	}

@@ -100,7 +100,7 @@ func (a *private) unknownOrder(ctx context.Context, key order.Key) error {
 		return err
 	}
 	p := newProblem(http.StatusNotFound, "order_unknown", "merchant %s has no order %s", key.Merchant, key.OutTradeNo)
-	if p.Waiting = waiting; len(waiting) > 0 {
+	if p.Waiting = append([]string{}, waiting...); len(waiting) > 0 {
 		p.Detail += "; notifications wait for it"
 	}
 	return p

@@ -29,11 +29,20 @@ var ErrOverloaded = fmt.Errorf("%w: too many notifications are waiting", ErrUnav
 
 // Receipt is what became of a notification. It exists only after its commit.
 type Receipt struct {
-	NotificationID string // of the row that holds it: an earlier one for a repeat
-	Outcome        Outcome
+	NotificationID string  // of the row that holds it: an earlier one for a repeat
+	Outcome        Outcome // of that row: for a repeat, what the first one did
 	Reason         Reason
 	Repeat         bool
 	Results        []FactResult // nil for a repeat
+}
+
+// Did is what this copy of the notification did: a repeat is a duplicate,
+// whatever the first one was.
+func (r Receipt) Did() Outcome {
+	if r.Repeat {
+		return Duplicate
+	}
+	return r.Outcome
 }
 
 // RecorderOptions configures a Recorder. Store, Now and NewID are required.

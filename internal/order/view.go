@@ -115,15 +115,24 @@ type StoryView struct {
 	Notifications []NotificationLine `json:"notifications"`
 }
 
+// FactView is what one fact did, with null where a message gave no order number.
+type FactView struct {
+	Merchant   string  `json:"merchant"`
+	OutTradeNo *string `json:"out_trade_no"`
+	Kind       Kind    `json:"kind"`
+	Outcome    Outcome `json:"outcome"`
+	Reason     Reason  `json:"reason"`
+}
+
 // NotificationView is a notification by itself.
 type NotificationView struct {
 	NotificationLine
-	Provider               string       `json:"provider"`
-	Account                string       `json:"account"`
-	Merchant               string       `json:"merchant"`
-	OutTradeNo             *string      `json:"out_trade_no"`
-	ProviderNotificationID *string      `json:"provider_notification_id"`
-	Facts                  []FactResult `json:"facts"`
+	Provider               string     `json:"provider"`
+	Account                string     `json:"account"`
+	Merchant               string     `json:"merchant"`
+	OutTradeNo             *string    `json:"out_trade_no"`
+	ProviderNotificationID *string    `json:"provider_notification_id"`
+	Facts                  []FactView `json:"facts"`
 	// Content is what an unhandled notification said: JSON as it is, other text
 	// as a JSON string, null when there is none.
 	Content json.RawMessage `json:"content"`
@@ -210,10 +219,11 @@ func (r *Row) line() NotificationLine {
 func (r *Row) View() NotificationView {
 	v := NotificationView{
 		NotificationLine: r.line(), Provider: r.Provider, Account: r.Account, Merchant: r.Merchant,
-		OutTradeNo: orNull(r.OutTradeNo), ProviderNotificationID: orNull(r.ProviderID), Facts: r.Results,
+		OutTradeNo: orNull(r.OutTradeNo), ProviderNotificationID: orNull(r.ProviderID),
+		Facts: make([]FactView, 0, len(r.Results)),
 	}
-	if v.Facts == nil {
-		v.Facts = []FactResult{}
+	for _, f := range r.Results {
+		v.Facts = append(v.Facts, FactView{f.Merchant, orNull(f.OutTradeNo), f.Kind, f.Outcome, f.Reason})
 	}
 	switch {
 	case len(r.Content) == 0:

@@ -15,14 +15,15 @@ const (
 	// PollEvery is how often the store is asked while nothing is heard: for what
 	// other instances left behind. What this one commits, it hears of.
 	PollEvery = 5 * time.Second
-	// SequencePatience is how long an event waits for its place in the feed.
+	// SequencePatience is how long an event waits for its place in the feed:
+	// far longer than it takes to get one.
 	SequencePatience = time.Second
 	// StopGrace is how long attempts may still run when the outbox ends.
 	StopGrace = 3 * time.Second
 	// storePause is between attempts to use a store that failed, and claimPause
-	// after a claim that found due deliveries in other hands.
+	// after a claim that found due deliveries in other hands or without a place.
 	storePause = time.Second
-	claimPause = 20 * time.Millisecond
+	claimPause = 50 * time.Millisecond
 	// storeTimeout bounds one call of the store.
 	storeTimeout = 5 * time.Second
 )
@@ -37,9 +38,10 @@ type Options struct {
 	Random    func() float64             // in [0, 1), for the jitter
 	UserAgent string
 
-	// Sequence gives events their place in the feed, so that their bodies can
-	// tell it: it is called before each claim. Nil: bodies tell what is there.
-	Sequence func(ctx context.Context) error
+	// Sequenced: somebody gives events their place in the feed soon after their
+	// commit, and calls Wake then. Events wait a moment for it, so that their
+	// bodies tell it.
+	Sequenced bool
 	// Client makes calls; NewClient's when nil.
 	Client func(allowPrivate bool) *http.Client
 

@@ -73,9 +73,7 @@ func (r *run) work(ctx context.Context) time.Duration {
 		return wait
 	}
 	c := Claim{Now: r.opt.Now(), Lease: r.opt.NewID("lea_"), For: r.opt.Lease, Want: want}
-	if r.opt.Sequence != nil {
-		// Without a place an event goes out as well, a moment later.
-		r.failed(r.opt.Sequence(ctx))
+	if r.opt.Sequenced {
 		c.SequencedBy = c.Now.Add(-SequencePatience)
 	}
 	claimed, err := r.claim(ctx, c)

@@ -48,9 +48,8 @@ type Claim struct {
 	For   time.Duration // how long the lease holds
 	Want  []Want
 	// SequencedBy makes events that were committed after it wait until they have
-	// their place in the feed, so that their bodies tell it. The sequencer runs
-	// right before each claim; should it not get its turn, no event waits for
-	// longer than a moment. Zero: none waits.
+	// their place in the feed, so that their bodies tell it. Older ones go
+	// without: a sequencer that stands still holds nobody up. Zero: none waits.
 	SequencedBy time.Time
 }
 
@@ -95,20 +94,17 @@ type Candidate struct {
 	Blocker   time.Time // NextAt of the first earlier delivery of its order that is not closed; zero: none
 }
 
-// Deferral is a due delivery whose turn it is not: the store sets its time, so
-// that the next claim does not meet it again.
+// Deferral is a due delivery that has to wait for an earlier one of its order.
+// The store puts off its time, so that no claim meets it again before; but not
+// when the earlier one closed meanwhile, for then nobody would call it.
 type Deferral struct {
 	Key
-	NextAt  time.Time
-	Blocked bool // by an earlier one; when that one closed meanwhile, nothing is to be set
+	NextAt time.Time
 }
 
-// seqPause is how long a delivery waits for the sequencer before it is looked at
-// again.
-const seqPause = 50 * time.Millisecond
-
-// Sift divides due deliveries into those that are taken and those that wait.
-// It is the rule of both databases.
+// Sift says which of the due deliveries are taken and which are put off. The
+// rest stay as they are: there is no room for them now, or they wait a moment
+// for their place in the feed. It is the rule of both databases.
 func Sift(c *Claim, due []Candidate) (take []Delivery, wait []Deferral) {
 	room := map[string]int{}
 	for _, w := range c.Want {
@@ -125,9 +121,9 @@ func Sift(c *Claim, due []Candidate) (take []Delivery, wait []Deferral) {
 			if d.Blocker.After(at) {
 				at = d.Blocker
 			}
-			wait = append(wait, Deferral{Key: d.Key, NextAt: at, Blocked: true})
+			wait = append(wait, Deferral{d.Key, at})
 		case !d.Sequenced && d.CreatedAt.After(c.SequencedBy) && !c.SequencedBy.IsZero():
-			wait = append(wait, Deferral{Key: d.Key, NextAt: c.Now.Add(seqPause)})
+			// They are the youngest and stand last: they hide nothing.
 		case room[d.Endpoint] > 0:
 			room[d.Endpoint]--
 			d.Lease, d.NextAt = c.Lease, leased

@@ -2,7 +2,7 @@
 // program needs of a database besides the domain's verbs; sqlite and postgres
 // offer it, and storetest holds both to it.
 //
-// It imports order, outbox and the two stores.
+// It imports order, outbox, idempotency and the two stores.
 package store
 
 import (
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
 	"github.com/notifyd/notifyd/internal/store/postgres"
@@ -27,6 +28,8 @@ type DB interface {
 	order.Store
 	order.Reader
 	Deliveries
+	order.Feed
+	idempotency.Store
 	Upkeep
 	Identity
 }

@@ -56,12 +56,10 @@ on conflict (ref, provider) do update set
 where r.out_trade_no = excluded.out_trade_no and r.merchant = excluded.merchant
 returning 1) select wrote(count(*), cardinality($1::text[])) from w`
 
-	insertNotifications = `with w as (insert into notifications (id, received_at, provider, account, merchant, out_trade_no, kind, outcome, reason,
+	insertNotifications = `insert into notifications (id, received_at, provider, account, merchant, out_trade_no, kind, outcome, reason,
     results, fact_key, provider_id, claim_scope, numbers, copies, request_line, header, body, content)
 select * from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-    $10::text[], $11::bytea[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bytea[], $17::bytea[], $18::bytea[], $19::bytea[])
-on conflict do nothing
-returning 1) select wrote(count(*), cardinality($1::text[])) from w`
+    $10::text[], $11::bytea[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bytea[], $17::bytea[], $18::bytea[], $19::bytea[])`
 
 	insertNotificationOrders = `insert into notification_orders (out_trade_no, merchant, notification_id)
 select * from unnest($1::text[], $2::text[], $3::text[])`
@@ -77,21 +75,17 @@ returning 1) select wrote(count(*), cardinality($1::text[])) from w`
 
 	deleteNotificationOrders = `delete from notification_orders where notification_id = any($1::text[])`
 
-	insertWaiting = `with w as (insert into waiting (notification_id, idx, out_trade_no, merchant, provider_txn_id, provider, by_txn, received_at, fact)
-select * from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::bigint[], $9::text[])
-on conflict do nothing
-returning 1) select wrote(count(*), cardinality($1::text[])) from w`
+	insertWaiting = `insert into waiting (notification_id, idx, out_trade_no, merchant, provider_txn_id, provider, by_txn, received_at, fact)
+select * from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::bigint[], $9::text[])`
 
 	deleteWaiting = `with w as (delete from waiting w using unnest($1::text[], $2::bigint[]) d(notification_id, idx)
 where w.notification_id = d.notification_id and w.idx = d.idx
 returning 1) select wrote(count(*), cardinality($1::text[])) from w`
 
-	insertEvents = `with w as (insert into events (id, type, out_trade_no, merchant, order_version, from_status, to_status, kind, reason,
+	insertEvents = `insert into events (id, type, out_trade_no, merchant, order_version, from_status, to_status, kind, reason,
     notification_id, created_at, snapshot)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[],
-    $10::text[], $11::bigint[], $12::text[])
-on conflict do nothing
-returning 1) select wrote(count(*), cardinality($1::text[])) from w`
+    $10::text[], $11::bigint[], $12::text[])`
 )
 
 // apply writes sorted changes and commits, in one round trip.
@@ -107,6 +101,7 @@ func (s *Store) apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes)
 	queueEventRows(&batch, c.Events)
 	queueDeliveryRows(&batch, s.subscriptions.Deliveries(c.Events))
 	queueFurtherOrders(&batch, c)
+	queueSeal(&batch, c.Seal) // last: the lock must hold when all else is written
 	queueCommit(&batch)
 	// A warning of an earlier statement says nothing about this commit.
 	delete(conn.Conn().PgConn().CustomData(), unreplicated)

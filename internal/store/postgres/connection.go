@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,6 +38,17 @@ var settings = map[string]string{
 	// A generic plan that was made while a table was empty stays, and reads the
 	// whole table when it is full.
 	"plan_cache_mode": "force_custom_plan",
+	// Compiling a statement takes longer than any of ours runs.
+	"jit": "off",
+}
+
+// lookUps hold for the connections that write: all that they read, they look up
+// by a key. Until a table's statistics exist, a minute after its first rows, the
+// planner takes keys of two columns for far from unique and reads the table.
+var lookUps = map[string]string{
+	"enable_seqscan":   "off",
+	"enable_hashjoin":  "off",
+	"enable_mergejoin": "off",
 }
 
 const applicationName = "notifyd"
@@ -44,9 +56,7 @@ const applicationName = "notifyd"
 // settle adds what the URL does not say.
 func settle(config *pgxpool.Config) *pgxpool.Config {
 	c := config.ConnConfig
-	for name, value := range settings {
-		c.RuntimeParams[name] = value
-	}
+	maps.Copy(c.RuntimeParams, settings)
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = applicationName
 	}
@@ -62,9 +72,10 @@ func settle(config *pgxpool.Config) *pgxpool.Config {
 	return config
 }
 
-func (s *Store) newPool(size int32) (*pgxpool.Pool, error) {
+func (s *Store) newPool(size int, settings map[string]string) (*pgxpool.Pool, error) {
 	config := s.config.Copy()
-	config.MaxConns = size
+	config.MaxConns = int32(size)
+	maps.Copy(config.ConnConfig.RuntimeParams, settings)
 	return pgxpool.NewWithConfig(context.Background(), config)
 }
 

@@ -39,10 +39,10 @@ where d.event_id = k.event_id and d.endpoint = k.endpoint`
 	// Looked at again: an earlier delivery that closed since was its blocker no
 	// more, and nobody would call this one.
 	deferDeliveries = `update deliveries d set lease = null, next_at = k.at
-from unnest($1::text[], $2::text[], $3::bigint[], $4::boolean[]) k(event_id, endpoint, at, blocked)
-where d.event_id = k.event_id and d.endpoint = k.endpoint and (not k.blocked or exists (select 1 from deliveries p
+from unnest($1::text[], $2::text[], $3::bigint[]) k(event_id, endpoint, at)
+where d.event_id = k.event_id and d.endpoint = k.endpoint and exists (select 1 from deliveries p
     where p.out_trade_no = d.out_trade_no and p.merchant = d.merchant and p.endpoint = d.endpoint
-      and p.state = 'pending' and p.order_version is not null and p.order_version < d.order_version))`
+      and p.state = 'pending' and p.order_version is not null and p.order_version < d.order_version)`
 
 	nextDelivery = `select min(d.next_at) from unnest($1::text[]) w(endpoint)
 cross join lateral (select next_at from deliveries where endpoint = w.endpoint and state = 'pending' order by next_at limit 1) d
@@ -118,8 +118,7 @@ func (s *Store) Claim(ctx context.Context, c outbox.Claim) (outbox.Claimed, erro
 		if len(wait) > 0 {
 			ids, endpoints := deliveryKeys(wait, func(d *outbox.Deferral) outbox.Key { return d.Key })
 			batch.Queue(deferDeliveries, ids, endpoints,
-				column(wait, func(d *outbox.Deferral) int64 { return micros(d.NextAt) }),
-				column(wait, func(d *outbox.Deferral) bool { return d.Blocked }))
+				column(wait, func(d *outbox.Deferral) int64 { return micros(d.NextAt) }))
 		}
 		var next *int64
 		batch.Queue(nextDelivery, names).QueryRow(func(r pgx.Row) error { return r.Scan(&next) })

@@ -1,8 +1,9 @@
-// Package postgres keeps orders, notifications and events in PostgreSQL. Several
+// Package postgres keeps orders, notifications, events and the merchants'
+// requests in PostgreSQL. Several
 // processes may share a database: what one of them is deciding, the others wait
 // for, in one fixed order.
 //
-// The package imports order, row, the migrations and the driver.
+// The package imports order, idempotency, row, the migrations and the driver.
 package postgres
 
 import (
@@ -13,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
 	"github.com/notifyd/notifyd/internal/store/row"
@@ -49,6 +51,8 @@ var (
 	_ outbox.Store      = (*Store)(nil)
 	_ outbox.Desk       = (*Store)(nil)
 	_ order.EventReader = (*Store)(nil)
+	_ idempotency.Store = (*Store)(nil)
+	_ order.Feed        = (*Store)(nil)
 )
 
 // Open reads the URL; it does not connect.
@@ -61,8 +65,8 @@ func Open(url string, opts Options) (*Store, error) {
 	if s.committers <= 0 {
 		s.committers = DefaultCommitters
 	}
-	writers, errW := s.newPool(int32(s.committers + spareWriters))
-	readers, errR := s.newPool(maxReaders)
+	writers, errW := s.newPool(s.committers+spareWriters, lookUps)
+	readers, errR := s.newPool(maxReaders, nil)
 	if err := errors.Join(errW, errR); err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ const (
 	// cacheKiB is the writer's page cache: the inner pages of the indexes on
 	// random keys of some ten million rows.
 	cacheKiB = 32 * 1024
+	// checkpointPages is after how many written pages (of 4 KiB) they are moved
+	// from the log into the database: a page that many commits touch is moved once.
+	checkpointPages = 4000
 	// walLimitBytes is what a write-ahead log that grew under load is cut back to.
 	walLimitBytes = 64 << 20
 )
@@ -39,6 +42,7 @@ func dsn(path string, more ...string) string {
 		"synchronous(FULL)",
 		"foreign_keys(1)",
 		fmt.Sprintf("journal_size_limit(%d)", walLimitBytes),
+		fmt.Sprintf("wal_autocheckpoint(%d)", checkpointPages),
 	}, more...)
 	u := url.URL{Scheme: "file", OmitHost: true, Path: path}
 	u.RawQuery = url.Values{"_pragma": settings, "_txlock": {"immediate"}}.Encode()

@@ -133,13 +133,13 @@ func (s *Store) Finish(ctx context.Context, now time.Time, results []outbox.Resu
 	results = row.SortedResults(results)
 	return s.write(ctx, func(u *unit) error {
 		return firstError(
-			func() error { return all(results, func(r *outbox.Result) error { return u.finish(r, now) }) },
+			func() error { return all(results, func(r *outbox.Result) error { return u.finishDelivery(r, now) }) },
 			func() error { return all(results, func(r *outbox.Result) error { return u.callNext(r, now) }) },
 		)
 	})
 }
 
-func (u *unit) finish(r *outbox.Result, now time.Time) error {
+func (u *unit) finishDelivery(r *outbox.Result, now time.Time) error {
 	made := 0
 	if a := r.Attempt; a != nil {
 		made = 1

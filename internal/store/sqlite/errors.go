@@ -10,6 +10,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 )
 
@@ -33,10 +34,14 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("the database is held by %s; one SQLite database belongs to one process (lock file %s)", who, e.Path)
 }
 
+// primary is the part of a code that says what happened; the rest says where.
+const primary = 0xff
+
 // translate turns the driver's errors into the store's, by code.
 func translate(err error) error {
 	switch {
-	case err == nil, errors.Is(err, order.ErrUnavailable), errors.Is(err, order.ErrRace), errors.Is(err, order.ErrUnknown):
+	case err == nil, errors.Is(err, order.ErrUnavailable), errors.Is(err, order.ErrRace), errors.Is(err, order.ErrUnknown),
+		errors.Is(err, order.ErrSealBroken), errors.Is(err, idempotency.ErrLost):
 		return err
 	case errors.Is(err, sql.ErrNoRows):
 		return order.ErrUnknown
@@ -52,7 +57,6 @@ func translate(err error) error {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
 		return fmt.Errorf("%w: %w", order.ErrRace, err)
 	}
-	const primary = 0xff // the rest of a code says where it happened
 	switch e.Code() & primary {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY,
 		sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_PROTOCOL,
@@ -60,4 +64,18 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %w", order.ErrUnavailable, err)
 	}
 	return err
+}
+
+// needsPerson says that no waiting helps a database that is not open yet: the
+// file is not one, is damaged, or is not ours to write.
+func needsPerson(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() & primary {
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
+		return true
+	}
+	return false
 }

@@ -39,9 +39,13 @@ func (s *Store) Prepare(ctx context.Context) (err error) {
 		return nil
 	}
 	defer func() {
-		if err != nil {
-			err = errors.Join(translate(err), s.letGo())
+		if err == nil {
+			return
 		}
+		if !needsPerson(err) {
+			err = translate(err)
+		}
+		err = errors.Join(err, s.letGo())
 	}()
 	if err := s.makeFile(); err != nil {
 		return err

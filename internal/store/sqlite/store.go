@@ -2,7 +2,8 @@
 // owns the file and the lock beside it, and one process owns them: a second one
 // that opens the same file is refused.
 //
-// One connection writes, a few read. The package imports order, row, the
+// One connection writes, a few read. The package imports order,
+// idempotency, row, the
 // migrations, the driver and what asks the operating system for locks.
 package sqlite
 
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
 	"github.com/notifyd/notifyd/internal/store/row"
@@ -47,6 +49,8 @@ var (
 	_ outbox.Store      = (*Store)(nil)
 	_ outbox.Desk       = (*Store)(nil)
 	_ order.EventReader = (*Store)(nil)
+	_ idempotency.Store = (*Store)(nil)
+	_ order.Feed        = (*Store)(nil)
 )
 
 // Open names the database in the file at path; nothing is touched before Prepare.

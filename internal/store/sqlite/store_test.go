@@ -125,6 +125,23 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	}
 }
 
+// Waiting does not turn a file into a database: a person has to look.
+func TestFileThatIsNoDatabaseIsNotWaitedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notifyd.db")
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database at all ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open("sqlite:"+path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the first refusal leaves nothing locked
+		if err := db.Prepare(t.Context()); err == nil || errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("Prepare: %v, want an error other than ErrUnavailable", err)
+		}
+	}
+}
+
 func TestUnpreparedAndClosedAreUnavailable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notifyd.db")
 	db, err := store.Open("sqlite:"+path, store.Options{})
@@ -188,16 +205,35 @@ func TestPathsThatCannotBe(t *testing.T) {
 	if err := os.WriteFile(file, []byte("this is no database, it is a text of some length"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, path := range map[string]string{"a folder": folder, "below a file": filepath.Join(file, "notifyd.db"), "no database": file} {
+	damaged := filepath.Join(folder, "damaged")
+	if err := os.WriteFile(damaged, append([]byte("SQLite format 3\x00"), make([]byte, 4096)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{
+		"a folder": folder, "below a file": filepath.Join(file, "notifyd.db"), "no database": file, "a damaged database": damaged,
+	} {
 		db, err := store.Open("sqlite:"+path, store.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := db.Prepare(t.Context()); err == nil {
-			t.Errorf("%s: Prepare succeeds", name)
+		// Unavailable would mean that waiting helps.
+		if err := db.Prepare(t.Context()); err == nil || errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("%s: Prepare says %v", name, err)
 		}
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+func BenchmarkTransact(b *testing.B) {
+	db, err := store.Open("sqlite:"+filepath.Join(b.TempDir(), "notifyd.db"), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.Prepare(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	storetest.Benchmark(b, db)
 }

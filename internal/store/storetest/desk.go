@@ -58,7 +58,7 @@ func deliveriesByFilter(t *testing.T, db store.DB) {
 		{"after", outbox.Filter{After: outbox.Key{EventID: "evt_4", Endpoint: "mail"}, Limit: 2}, []string{"evt_4@erp", "evt_3@erp"}},
 		{"no key", outbox.Filter{Endpoint: "a\x00"}, []string{}},
 	} {
-		same(t, c.name, ids(deliveries(t, db, c.filter)), c.want)
+		same(t, c.name, keysOf(deliveries(t, db, c.filter)), c.want)
 	}
 	got := deliveries(t, db, outbox.Filter{State: outbox.Exhausted, Limit: 1})[0]
 	same(t, "a row", got, outbox.Delivery{Key: outbox.Key{EventID: "evt_2", Endpoint: "erp"}, Merchant: shop, OutTradeNo: "T2", OrderVersion: 1,
@@ -83,7 +83,7 @@ func eventIsSentAgain(t *testing.T, db store.DB) {
 	resend("evt_0", 2, "erp", "mail") // delivered at one, and never meant for the other
 	resend("evt_1", 1, "erp")
 	claimed := claim(t, db, claimAt(now)).Deliveries
-	same(t, "due again", ids(claimed), []string{"evt_0@erp", "evt_0@mail", "evt_1@erp"})
+	same(t, "due again", keysOf(claimed), []string{"evt_0@erp", "evt_0@mail", "evt_1@erp"})
 	for i, attempts := range []int{1, 0, 1} {
 		if d := claimed[i]; d.Step != 0 || d.Attempts != attempts || d.OrderVersion != 1 || d.OutTradeNo == "" {
 			t.Errorf("sent again: %+v, want the schedule from its beginning and %d attempts", d, attempts)
@@ -108,14 +108,14 @@ func deliveriesAreSentAgain(t *testing.T, db store.DB) {
 	exhausted := outbox.Filter{State: outbox.Exhausted, Limit: 1}
 	first, second := outbox.Key{EventID: "evt_1", Endpoint: "erp"}, outbox.Key{EventID: "evt_2", Endpoint: "erp"}
 	step(exhausted, true, outbox.ResentPage{Count: 1, Last: first, More: true})
-	same(t, "a dry run changes nothing", ids(claim(t, db, claimAt(now)).Deliveries), []string{})
+	same(t, "a dry run changes nothing", keysOf(claim(t, db, claimAt(now)).Deliveries), []string{})
 	step(exhausted, false, outbox.ResentPage{Count: 1, Last: first, More: true})
 	exhausted.After = first
 	step(exhausted, false, outbox.ResentPage{Count: 1, Last: second, More: true})
 	exhausted.After = second
 	step(exhausted, false, outbox.ResentPage{})
 	step(outbox.Filter{OutTradeNo: "T0", Limit: 9}, false, outbox.ResentPage{Count: 1, Last: outbox.Key{EventID: "evt_0", Endpoint: "erp"}})
-	same(t, "due again", ids(claim(t, db, claimAt(now)).Deliveries), []string{"evt_0@erp", "evt_1@erp", "evt_2@erp"})
+	same(t, "due again", keysOf(claim(t, db, claimAt(now)).Deliveries), []string{"evt_0@erp", "evt_1@erp", "evt_2@erp"})
 	step(outbox.Filter{OutTradeNo: "T0", Limit: 9}, false, outbox.ResentPage{}) // being sent right now
 }
 

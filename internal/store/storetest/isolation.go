@@ -12,8 +12,8 @@ import (
 	"github.com/notifyd/notifyd/internal/store"
 )
 
-// together runs n functions at once and reports their errors.
-func together(t *testing.T, n int, run func(ctx context.Context, i int) error) {
+// atOnce runs n functions at once and reports their errors.
+func atOnce(t *testing.T, n int, run func(ctx context.Context, i int) error) {
 	t.Helper()
 	var all sync.WaitGroup
 	begin := make(chan struct{})
@@ -47,7 +47,7 @@ const (
 // Nobody loses a race on a revision: each saw what the one before it wrote.
 func unitsOnOneOrder(t *testing.T, db store.DB) {
 	var alone inside
-	together(t, workers, func(ctx context.Context, _ int) error {
+	atOnce(t, workers, func(ctx context.Context, _ int) error {
 		for range rounds {
 			err := db.Transact(ctx, order.Want{Orders: []order.Key{key("T1")}}, func(f *order.Found) (*order.Changes, error) {
 				defer alone.enter()()
@@ -80,7 +80,7 @@ func unitsOnOneTxn(t *testing.T, db store.DB) {
 	for round := range rounds {
 		id := txn(fmt.Sprintf("tx%d", round))
 		var kept atomic.Int64
-		together(t, workers, func(ctx context.Context, i int) error {
+		atOnce(t, workers, func(ctx context.Context, i int) error {
 			n := fmt.Sprintf("T%d-%d", round, i)
 			return db.Transact(ctx, order.Want{Orders: []order.Key{key(n)}, Txns: []order.TxnKey{id}}, func(f *order.Found) (*order.Changes, error) {
 				if _, taken := f.Payments[id]; taken {
@@ -97,7 +97,7 @@ func unitsOnOneTxn(t *testing.T, db store.DB) {
 }
 
 func unitsInRings(t *testing.T, db store.DB) {
-	together(t, workers, func(ctx context.Context, i int) error {
+	atOnce(t, workers, func(ctx context.Context, i int) error {
 		for round := range rounds {
 			// Each begins elsewhere in the ring, and every other one goes round the other way.
 			var want order.Want
@@ -136,7 +136,7 @@ func registrationMeetsFact(t *testing.T, db store.DB) {
 	for round := range 2 * rounds {
 		n := fmt.Sprintf("T%d", round)
 		want := order.Want{Orders: []order.Key{key(n)}, Txns: []order.TxnKey{txn("tx-" + n)}}
-		together(t, 2, func(ctx context.Context, i int) error {
+		atOnce(t, 2, func(ctx context.Context, i int) error {
 			if i == 0 {
 				return db.Transact(ctx, want, func(f *order.Found) (*order.Changes, error) {
 					c := order.Changes{Orders: []order.Order{anOrder(n)}}
@@ -162,16 +162,23 @@ func registrationMeetsFact(t *testing.T, db store.DB) {
 }
 
 // Two instances may take copies at the same moment and lock nothing in common:
-// the fact key lets one of them in.
+// the fact keys let one of them in. The ids that each gives them stand in another
+// order, so that who writes in order of the ids waits in a ring.
 func copiesAreRecordedOnce(t *testing.T, db store.DB) {
+	const batch = 25
 	var recorded atomic.Int64
-	together(t, workers, func(ctx context.Context, i int) error {
+	atOnce(t, workers, func(ctx context.Context, i int) error {
 		for round := range rounds {
-			n := aNotification(round, "")
-			n.ID = fmt.Sprintf("ntf_%d_%d", i, round)
-			more := aNotification(1000+round, "")
-			more.ID = fmt.Sprintf("ntf_%d_%d", workers-i, 1000+round)
-			switch err := try(ctx, db, &order.Changes{Notifications: []order.Row{more, n}}); {
+			var c order.Changes
+			for j := range batch {
+				n := aNotification(round*batch+j, "")
+				n.ID = fmt.Sprintf("ntf_%d_%d_%02d", i, round, j)
+				if i%2 == 1 {
+					n.ID = fmt.Sprintf("ntf_%d_%d_%02d", i, round, batch-j)
+				}
+				c.Notifications = append(c.Notifications, n)
+			}
+			switch err := try(ctx, db, &c); {
 			case err == nil:
 				recorded.Add(1)
 			case !errors.Is(err, order.ErrRace):
@@ -181,6 +188,6 @@ func copiesAreRecordedOnce(t *testing.T, db store.DB) {
 		return nil
 	})
 	if n := recorded.Load(); n != rounds {
-		t.Errorf("%d were recorded, want %d", n, rounds)
+		t.Errorf("%d batches were recorded, want %d", n, rounds)
 	}
 }

@@ -1,0 +1,60 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/store"
+)
+
+// Benchmark measures what a notification costs that pays a new order: an order,
+// a payment, a notification and an event row each, in batches of the size that
+// gathers under load. One operation is one notification.
+func Benchmark(b *testing.B, db store.DB) {
+	const batch = 128
+	body := bytes.Repeat([]byte("0123456789abcdef"), 64)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	b.ResetTimer()
+	for range db.Committers() {
+		all.Go(func() {
+			for {
+				last := next.Add(batch)
+				if last-batch >= int64(b.N) {
+					return
+				}
+				if err := payMany(b, db, int(last-batch), int(min(last, int64(b.N))), body); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "notifications/s")
+}
+
+// payMany commits the notifications from first to before last.
+func payMany(b *testing.B, db store.DB, first, last int, body []byte) error {
+	var want order.Want
+	var c order.Changes
+	for i := first; i < last; i++ {
+		n, tx := fmt.Sprintf("T%x", uint32(i)*2654435761), fmt.Sprintf("42%08x", uint32(i)*2246822519)
+		row := aNotification(i, n)
+		row.ProviderID = fmt.Sprintf("EV-%08x", uint32(i)*3266489917)
+		row.Claim = order.ProviderKey{Provider: provider, Scope: "1900000001", ProviderID: row.ProviderID}
+		row.Capture.Body = body
+		event := anEvent("evt_"+row.ID, n, 1)
+		event.NotificationID, event.Snapshot = row.ID, body[:512:512]
+		want.FactKeys = append(want.FactKeys, row.FactKey)
+		want.ProviderKeys = append(want.ProviderKeys, row.Claim)
+		want.Orders, want.Txns = append(want.Orders, key(n)), append(want.Txns, txn(tx))
+		c.Orders, c.Payments = append(c.Orders, anOrder(n)), append(c.Payments, aPayment(tx, n, 0))
+		c.Notifications, c.Events = append(c.Notifications, row), append(c.Events, event)
+	}
+	return db.Transact(b.Context(), want, func(*order.Found) (*order.Changes, error) { return &c, nil })
+}
