@@ -180,7 +180,8 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 		Accounts:  []Account{{Name: "shop", Provider: "testpay", Adapter: b.adapter}},
 		Merchants: []string{"default"}, Token: testToken,
 		Recorder: b.recorder, Commands: b.commands, Reader: b.reader,
-		Heart: heart{func(context.Context) error { return nil }}, Metrics: b.metrics,
+		Deliveries: Deliveries{Events: noDeliveries{}, Desk: noDeliveries{}, Outbox: noDeliveries{}},
+		Heart:      heart{func(context.Context) error { return nil }}, Metrics: b.metrics,
 		Now: func() time.Time { return receivedAt },
 		NewID: func(prefix string) string {
 			mu.Lock()
