@@ -28,6 +28,7 @@ type desk struct {
 	db        store.DB
 	commands  *order.Commands
 	sequencer *order.Sequencer
+	reads     chan struct{} // one for each read of the feed
 	key       idempotency.Key
 }
 
@@ -61,7 +62,7 @@ func newDeskOn(t *testing.T, db store.DB, around func(order.Store) order.Store) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{db: db, key: eastKey, sequencer: order.NewSequencer(order.SequencerOptions{Feed: db})}
+	d := &desk{db: db, key: eastKey, reads: make(chan struct{}, 1000), sequencer: order.NewSequencer(order.SequencerOptions{Feed: db})}
 	d.commands = &order.Commands{Store: db, Now: func() time.Time { return receivedAt.Truncate(time.Microsecond) },
 		NewID:     func(prefix string) string { return prefix + rand.Text() },
 		Committed: func([]order.Event) { d.sequencer.Wake() }}
@@ -77,10 +78,22 @@ func newDeskOn(t *testing.T, db store.DB, around func(order.Store) order.Store) 
 	})
 	d.bench = serve(t, func(o *Options) {
 		o.Merchants, o.Commands, o.Reader = []string{"east", "west"}, d.commands, db
-		o.API = MerchantAPI{Verifier: verifier, Once: &idempotency.Once{Store: db}, Feed: db, Moved: d.sequencer.Moved,
+		o.API = MerchantAPI{Verifier: verifier, Once: &idempotency.Once{Store: db}, Feed: watchedFeed{db, d.reads}, Moved: d.sequencer.Moved,
 			Sealing: func(s order.Sealer) Commands { return d.commands.Sealing(s) }}
 	})
 	return d
+}
+
+// watchedFeed tells of its reads.
+type watchedFeed struct {
+	order.Feed
+	reads chan<- struct{}
+}
+
+func (f watchedFeed) EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]order.Event, error) {
+	events, err := f.Feed.EventsAfter(ctx, merchant, after, limit)
+	f.reads <- struct{}{}
+	return events, err
 }
 
 // request is a call as a merchant makes it, before it is signed.
