@@ -233,8 +233,7 @@ type Feed interface {
 
 // EventReader shows events at the admin endpoint, newest first.
 type EventReader interface {
-	// Events are without Snapshot.
 	Events(ctx context.Context, f EventFilter) ([]Event, error)
-	// Event has its Seq and Snapshot. ErrUnknown when there is none of this id.
+	// Event is ErrUnknown when there is none of this id.
 	Event(ctx context.Context, id string) (Event, error)
 }
