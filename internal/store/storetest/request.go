@@ -217,3 +217,24 @@ func keysArePruned(t *testing.T, db store.DB) {
 	prune(-time.Hour, 3, 2)
 	prune(-time.Hour, 3, 0)
 }
+
+// Restored wants what one database knows of requests to be known by another,
+// when copyTable has copied the table of requests.
+func Restored(t *testing.T, was, restored store.DB, copyTable func()) {
+	done, running, dead := aClaim("done", 1, held), aClaim("running", 2, held), aClaim("dead", 3, over)
+	taken := take(t, was, done)
+	take(t, was, running)
+	take(t, was, dead)
+	put(t, was, &order.Changes{Orders: []order.Order{anOrder("T1")}, Seal: aSeal(done.Lock)})
+	copyTable()
+
+	record := take(t, restored, aClaim(done.Key, 4, held))
+	wantRecord(t, "an answered request", record, idempotency.Record{Done: true, Fingerprint: done.Fingerprint, Answer: anAnswer()})
+	if !record.CreatedAt.Equal(taken.CreatedAt) {
+		t.Errorf("created at %v, was %v", record.CreatedAt, taken.CreatedAt)
+	}
+	wantRecord(t, "one that ran", take(t, restored, aClaim(running.Key, 5, held)), idempotency.Record{Fingerprint: running.Fingerprint})
+	if record := take(t, restored, aClaim(dead.Key, 6, held)); !record.Mine {
+		t.Errorf("one that was dead: %+v", record)
+	}
+}
