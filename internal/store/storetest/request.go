@@ -143,6 +143,23 @@ func answerIsKept(t *testing.T, db store.DB) {
 	}
 }
 
+// The time of a lock ends a lock and nothing else.
+func answerOutlivesItsLock(t *testing.T, db store.DB) {
+	hold, c := 20*time.Millisecond, idempotency.Claim{}
+	for err := error(idempotency.ErrLost); err != nil; hold *= 2 { // a slow disk needs more
+		c = aClaim("k", int(hold), hold)
+		take(t, db, c)
+		if err = db.FinishKey(t.Context(), c.Lock, anAnswer()); err != nil && !errors.Is(err, idempotency.ErrLost) {
+			t.Fatal(err)
+		}
+	}
+	<-time.After(2 * hold) // only the database's clock can end a lock
+	for i := range 2 {
+		wantRecord(t, "after the lock's time", take(t, db, aClaim(c.Key, i, held)),
+			idempotency.Record{Done: true, Fingerprint: c.Fingerprint, Answer: anAnswer()})
+	}
+}
+
 func lostLockIsWorthNothing(t *testing.T, db store.DB) {
 	wantLost(t, "a key that nobody took", db.FinishKey(t.Context(), aClaim("absent", 1, held).Lock, anAnswer()))
 
