@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/notifyd/notifyd/internal/httpapi"
@@ -47,7 +48,11 @@ func (d *daemon) newSequencer() *order.Sequencer {
 	return order.NewSequencer(order.SequencerOptions{
 		Feed:   d.db,
 		Rest:   func(ctx context.Context) { pause(ctx, sequenceRest) },
-		Failed: func(err error) { d.log.Warn("events have no place in the feed yet", "error", err.Error()) },
+		Failed: func(err error) {
+			if !errors.Is(err, order.ErrUnavailable) { // which readiness reports, once
+				d.log.Warn("events have no place in the feed yet", "error", err.Error())
+			}
+		},
 	})
 }
 

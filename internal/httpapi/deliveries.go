@@ -32,8 +32,8 @@ type Outbox interface {
 	Try(ctx context.Context, name, eventID string, body []byte) (outbox.Attempt, bool)
 }
 
-// deliveryView is one event at one endpoint.
-type deliveryView struct {
+// DeliveryView is one event at one endpoint.
+type DeliveryView struct {
 	EventID      string       `json:"event_id"`
 	Endpoint     string       `json:"endpoint"`
 	Merchant     string       `json:"merchant"`
@@ -47,8 +47,8 @@ type deliveryView struct {
 	UpdatedAt    order.Moment `json:"updated_at"`
 }
 
-// attemptView is one POST.
-type attemptView struct {
+// AttemptView is one POST.
+type AttemptView struct {
 	ID         string       `json:"id"`
 	Endpoint   string       `json:"endpoint"`
 	Number     int          `json:"number"`
@@ -59,20 +59,20 @@ type attemptView struct {
 	Response   string       `json:"response"` // the first 16 KiB of the answer's body
 }
 
-// deliveryStory is a delivery with its attempts.
-type deliveryStory struct {
-	deliveryView
-	AttemptLog []attemptView `json:"attempt_log"`
+// DeliveryStory is a delivery with its attempts.
+type DeliveryStory struct {
+	DeliveryView
+	AttemptLog []AttemptView `json:"attempt_log"`
 }
 
-// eventStory is an event with its deliveries.
-type eventStory struct {
+// EventStory is an event with its deliveries.
+type EventStory struct {
 	order.EventView
-	Deliveries []deliveryStory `json:"deliveries"`
+	Deliveries []DeliveryStory `json:"deliveries"`
 }
 
-func viewOfDelivery(d *outbox.Delivery) deliveryView {
-	v := deliveryView{EventID: d.EventID, Endpoint: d.Endpoint, Merchant: d.Merchant, State: d.State, Attempts: d.Attempts,
+func viewOfDelivery(d *outbox.Delivery) DeliveryView {
+	v := DeliveryView{EventID: d.EventID, Endpoint: d.Endpoint, Merchant: d.Merchant, State: d.State, Attempts: d.Attempts,
 		Sending: d.Lease != "", CreatedAt: order.Moment(d.CreatedAt), UpdatedAt: order.Moment(d.UpdatedAt)}
 	if d.OutTradeNo != "" {
 		v.OutTradeNo = &d.OutTradeNo
@@ -86,8 +86,8 @@ func viewOfDelivery(d *outbox.Delivery) deliveryView {
 	return v
 }
 
-func viewOfAttempt(a *outbox.Attempt) attemptView {
-	v := attemptView{ID: a.ID, Endpoint: a.Key.Endpoint, Number: a.Number, StartedAt: order.Moment(a.StartedAt),
+func viewOfAttempt(a *outbox.Attempt) AttemptView {
+	v := AttemptView{ID: a.ID, Endpoint: a.Key.Endpoint, Number: a.Number, StartedAt: order.Moment(a.StartedAt),
 		DurationMS: a.Duration.Milliseconds(), Response: strings.ToValidUTF8(string(a.Response), "\uFFFD")}
 	if a.StatusCode > 0 {
 		v.Status = &a.StatusCode
@@ -185,9 +185,9 @@ func (a *private) getEvent(c *call) error {
 	if err != nil {
 		return err
 	}
-	story := eventStory{EventView: event.View(), Deliveries: make([]deliveryStory, 0, len(list))}
+	story := EventStory{EventView: event.View(), Deliveries: make([]DeliveryStory, 0, len(list))}
 	for i := range list {
-		d := deliveryStory{deliveryView: viewOfDelivery(&list[i]), AttemptLog: []attemptView{}}
+		d := DeliveryStory{DeliveryView: viewOfDelivery(&list[i]), AttemptLog: []AttemptView{}}
 		for j := range attempts {
 			if attempts[j].Key == list[i].Key {
 				d.AttemptLog = append(d.AttemptLog, viewOfAttempt(&attempts[j]))

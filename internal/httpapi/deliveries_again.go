@@ -13,8 +13,8 @@ import (
 // do not wait for it.
 const resendBatch = 500
 
-// resent says how many deliveries were made due, or would be.
-type resent struct {
+// Resent says how many deliveries were made due, or would be.
+type Resent struct {
 	Count  int  `json:"count"`
 	DryRun bool `json:"dry_run"`
 }
@@ -51,7 +51,7 @@ func (a *private) redeliverEvent(c *call) error {
 		return err
 	}
 	a.deliveries.Outbox.Wake()
-	return c.ok(resent{Count: n})
+	return c.ok(Resent{Count: n})
 }
 
 // endpointsFor are the endpoints at which a call wants an event again.
@@ -95,7 +95,7 @@ func (a *private) redeliver(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.ok(resent{Count: n, DryRun: dryRun})
+	return c.ok(Resent{Count: n, DryRun: dryRun})
 }
 
 func (a *private) resendAll(ctx context.Context, f outbox.Filter, dryRun bool) (n int, err error) {

@@ -94,25 +94,25 @@ func read[T any](t *testing.T, b *bench, method, path, body string) (v T) {
 }
 
 // until asks for an event until its first delivery is as wanted.
-func (d *depot) until(t *testing.T, id string, is func(deliveryStory) bool) eventStory {
+func (d *depot) until(t *testing.T, id string, is func(DeliveryStory) bool) EventStory {
 	t.Helper()
 	for t.Context().Err() == nil {
-		story := read[eventStory](t, d.bench, "GET", "/events/"+id, "")
+		story := read[EventStory](t, d.bench, "GET", "/events/"+id, "")
 		if len(story.Deliveries) > 0 && is(story.Deliveries[0]) {
 			return story
 		}
 	}
 	t.Fatal("too late")
-	return eventStory{}
+	return EventStory{}
 }
 
-func delivered(s deliveryStory) bool { return s.State == outbox.Delivered }
+func delivered(s DeliveryStory) bool { return s.State == outbox.Delivered }
 
 func TestEventsAndTheirDeliveries(t *testing.T) {
 	d := newDepot(t)
 	d.event(t, "evt_1", "default/1900000109", "T1", 1)
 	d.event(t, "evt_2", "west", "T1", 1)
-	read[resent](t, d.bench, "POST", "/events/evt_1/redeliver", "") // wakes the outbox
+	read[Resent](t, d.bench, "POST", "/events/evt_1/redeliver", "") // wakes the outbox
 	story := d.until(t, "evt_1", delivered)
 	attempt := story.Deliveries[0].AttemptLog[0]
 	if *attempt.Status != 204 || attempt.Failure != nil || attempt.Endpoint != "shop" || attempt.Number != 1 || story.Deliveries[0].Sending {
@@ -133,7 +133,7 @@ func TestEventsAndTheirDeliveries(t *testing.T) {
 	if len(second.Items) != 1 || second.Items[0].ID != "evt_1" || second.NextCursor != nil {
 		t.Errorf("the second page: %+v", second)
 	}
-	list := read[page[deliveryView]](t, d.bench, "GET", "/deliveries?state=delivered&endpoint=shop&merchant=default/1900000109&event_id=evt_1", "")
+	list := read[page[DeliveryView]](t, d.bench, "GET", "/deliveries?state=delivered&endpoint=shop&merchant=default/1900000109&event_id=evt_1", "")
 	if len(list.Items) != 1 || list.Items[0].EventID != "evt_1" || time.Time(list.Items[0].NextAt) != (time.Time{}) {
 		t.Errorf("%+v", list)
 	}
@@ -147,30 +147,30 @@ func TestRedeliver(t *testing.T) {
 	d := newDepot(t)
 	d.event(t, "evt_1", "default", "T1", 1)
 	d.event(t, "evt_2", "west", "T1", 1)
-	read[resent](t, d.bench, "POST", "/events/evt_1/redeliver", "{}")
+	read[Resent](t, d.bench, "POST", "/events/evt_1/redeliver", "{}")
 	d.until(t, "evt_1", delivered)
 
-	if got := read[resent](t, d.bench, "POST", "/events/evt_1/redeliver?endpoint=shop", ""); got.Count != 1 {
+	if got := read[Resent](t, d.bench, "POST", "/events/evt_1/redeliver?endpoint=shop", ""); got.Count != 1 {
 		t.Errorf("again: %+v", got)
 	}
-	d.until(t, "evt_1", func(s deliveryStory) bool { return delivered(s) && len(s.AttemptLog) == 2 })
+	d.until(t, "evt_1", func(s DeliveryStory) bool { return delivered(s) && len(s.AttemptLog) == 2 })
 	wantProblem(t, "for nobody", d.admin(t, "POST", "/events/evt_2/redeliver", ""), 409, "no_deliveries")
 	wantProblem(t, "another's endpoint", d.admin(t, "POST", "/events/evt_2/redeliver?endpoint=shop", ""), 404, "endpoint_unknown")
-	read[resent](t, d.bench, "POST", "/events/evt_2/redeliver?endpoint=other", "")
+	read[Resent](t, d.bench, "POST", "/events/evt_2/redeliver?endpoint=other", "")
 	d.until(t, "evt_2", delivered)
 	wantProblem(t, "unknown", d.admin(t, "POST", "/events/evt_9/redeliver", ""), 404, "event_unknown")
 
 	since := time.Now().Add(-time.Hour).Format(time.RFC3339)
-	for body, want := range map[string]resent{`{}`: {}, `{"dry_run":true}`: {DryRun: true}, `{"state":"delivered","since":"` + since + `","dry_run":true}`: {2, true},
+	for body, want := range map[string]Resent{`{}`: {}, `{"dry_run":true}`: {DryRun: true}, `{"state":"delivered","since":"` + since + `","dry_run":true}`: {2, true},
 		`{"state":"delivered","out_trade_no":"T1","endpoint":"shop","merchant":"default","dry_run":true}`: {1, true}} {
-		if got := read[resent](t, d.bench, "POST", "/deliveries/redeliver", body); got != want {
+		if got := read[Resent](t, d.bench, "POST", "/deliveries/redeliver", body); got != want {
 			t.Errorf("%s: %+v, want %+v", body, got, want)
 		}
 	}
-	if got := read[resent](t, d.bench, "POST", "/deliveries/redeliver", `{"state":"delivered","out_trade_no":"T1","endpoint":"shop"}`); got.Count != 1 {
+	if got := read[Resent](t, d.bench, "POST", "/deliveries/redeliver", `{"state":"delivered","out_trade_no":"T1","endpoint":"shop"}`); got.Count != 1 {
 		t.Errorf("%+v", got)
 	}
-	d.until(t, "evt_1", func(s deliveryStory) bool { return delivered(s) && len(s.AttemptLog) == 3 })
+	d.until(t, "evt_1", func(s DeliveryStory) bool { return delivered(s) && len(s.AttemptLog) == 3 })
 	for _, body := range []string{`{"state":"lost"}`, `{"since":"yesterday"}`, `{"dry_run":1}`, `{"all":true}`, `{"endpoint":"a\u0000"}`, `{"state":"delivered"}`} {
 		wantProblem(t, body, d.admin(t, "POST", "/deliveries/redeliver", body), 422, "invalid_field")
 	}
@@ -180,18 +180,18 @@ func TestRedeliver(t *testing.T) {
 
 func TestEndpoints(t *testing.T) {
 	d := newDepot(t)
-	list := read[page[endpointView]](t, d.bench, "GET", "/endpoints", "")
+	list := read[page[EndpointView]](t, d.bench, "GET", "/endpoints", "")
 	if len(list.Items) != 2 || list.Items[0].Name != "shop" || list.Items[0].Paused != nil || strings.Contains(fmt.Sprint(list), "secret-path") {
 		t.Errorf("%+v", list)
 	}
-	paused := read[endpointView](t, d.bench, "POST", "/endpoints/shop/pause", `{"reason":"moving house"}`)
+	paused := read[EndpointView](t, d.bench, "POST", "/endpoints/shop/pause", `{"reason":"moving house"}`)
 	if paused.Paused == nil || paused.Paused.Reason != "moving house" || !paused.Paused.ByHand {
 		t.Errorf("%+v", paused)
 	}
 	d.event(t, "evt_1", "default", "T1", 1)
-	read[resent](t, d.bench, "POST", "/events/evt_1/redeliver", "")
+	read[Resent](t, d.bench, "POST", "/events/evt_1/redeliver", "")
 	d.status.Store(http.StatusTeapot)
-	attempt := read[attemptView](t, d.bench, "POST", "/endpoints/shop/test", "")
+	attempt := read[AttemptView](t, d.bench, "POST", "/endpoints/shop/test", "")
 	if *attempt.Status != 418 || attempt.Response != "no \uFFFD thanks" {
 		t.Errorf("%+v", attempt)
 	}
@@ -199,7 +199,7 @@ func TestEndpoints(t *testing.T) {
 	if n := d.asked.Load(); n != 1 {
 		t.Errorf("a paused endpoint was asked %d times, want the test alone", n)
 	}
-	if resumed := read[endpointView](t, d.bench, "POST", "/endpoints/shop/resume", ""); resumed.Paused != nil {
+	if resumed := read[EndpointView](t, d.bench, "POST", "/endpoints/shop/resume", ""); resumed.Paused != nil {
 		t.Errorf("%+v", resumed)
 	}
 	d.until(t, "evt_1", delivered)

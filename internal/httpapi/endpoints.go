@@ -18,15 +18,15 @@ const (
 	eventTest order.EventType = "endpoint.test"
 )
 
-// endpointView is an endpoint: what is configured, what waits, and how this
+// EndpointView is an endpoint: what is configured, what waits, and how this
 // instance finds it.
-type endpointView struct {
+type EndpointView struct {
 	Name         string       `json:"name"`
 	Merchant     string       `json:"merchant"`
 	Host         string       `json:"host"` // the path may hold a secret
 	Events       []string     `json:"events"`
 	AllowPrivate bool         `json:"allow_private"`
-	Paused       *pauseView   `json:"paused"`
+	Paused       *PauseView   `json:"paused"`
 	Pending      int64        `json:"pending"`
 	OldestAt     order.Moment `json:"oldest_at"` // of what is pending
 	Exhausted    int64        `json:"exhausted"`
@@ -35,7 +35,7 @@ type endpointView struct {
 	HeldUntil    order.Moment `json:"held_until"` // it failed or asked for time: no attempt before
 }
 
-type pauseView struct {
+type PauseView struct {
 	Reason string       `json:"reason"`
 	ByHand bool         `json:"by_hand"`
 	At     order.Moment `json:"at"`
@@ -51,10 +51,10 @@ func (a *private) listEndpoints(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.ok(page[endpointView]{Items: views})
+	return c.ok(page[EndpointView]{Items: views})
 }
 
-func (a *private) endpointViews(c *call, endpoints []outbox.Endpoint) ([]endpointView, error) {
+func (a *private) endpointViews(c *call, endpoints []outbox.Endpoint) ([]EndpointView, error) {
 	pauses, err := a.deliveries.Desk.Pauses(c.r.Context())
 	if err != nil {
 		return nil, err
@@ -63,14 +63,14 @@ func (a *private) endpointViews(c *call, endpoints []outbox.Endpoint) ([]endpoin
 	if err != nil {
 		return nil, err
 	}
-	views := make([]endpointView, 0, len(endpoints))
+	views := make([]EndpointView, 0, len(endpoints))
 	for _, e := range endpoints {
 		_, standing, _ := a.deliveries.Outbox.Endpoint(e.Name)
-		v := endpointView{Name: e.Name, Merchant: e.Merchant, Host: hostOf(e.URL), Events: append([]string{}, e.Events...), AllowPrivate: e.AllowPrivate,
+		v := EndpointView{Name: e.Name, Merchant: e.Merchant, Host: hostOf(e.URL), Events: append([]string{}, e.Events...), AllowPrivate: e.AllowPrivate,
 			InFlight: standing.InFlight, Failures: standing.Failures, HeldUntil: order.Moment(standing.HeldUntil)}
 		for _, p := range pauses {
 			if p.Endpoint == e.Name {
-				v.Paused = &pauseView{p.Reason, p.ByHand, order.Moment(p.At)}
+				v.Paused = &PauseView{p.Reason, p.ByHand, order.Moment(p.At)}
 			}
 		}
 		for _, b := range backlogs {
