@@ -125,7 +125,6 @@ func (d *daemon) run(ctx context.Context, end context.CancelCauseFunc) error {
 	d.tasks.Go(func() { d.watchKeys(ctx, hangups) })
 	d.tasks.Go(func() { d.every(ctx, flushEvery, d.flushCopies) })
 	d.tasks.Go(func() { d.every(ctx, pruneEvery, d.prune) })
-	d.tasks.Go(func() { d.every(ctx, pruneKeysEvery, d.pruneKeys) })
 	d.tasks.Go(func() { d.sequence(ctx) })
 	err := d.server.Run(ctx)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.conf.ShutdownTimeout/recorderShare)
