@@ -74,13 +74,13 @@ func TestPace(t *testing.T) {
 	p, now := newPace(), noon
 	bad, good := answer{status: 500}, answer{status: 204}
 	for range failuresToProbe - 1 {
-		p.learn(bad, now)
+		p.learn(bad, now, now)
 	}
 	if p.room(now) != firstWindow {
 		t.Errorf("a few failures leave room for %d", p.room(now))
 	}
 	for i, pause := range []time.Duration{1, 2, 4, 8, 15, 15, 15} {
-		p.learn(bad, now)
+		p.learn(bad, now, now)
 		if p.room(now.Add(pause*time.Second-1)) != 0 || p.room(now.Add(pause*time.Second)) != 1 {
 			t.Errorf("probe %d: held until %s, want %d s", i, p.notBefore.Sub(now), pause)
 		}
@@ -94,14 +94,20 @@ func TestPace(t *testing.T) {
 	var rooms []int
 	for range 7 {
 		for range p.room(now) {
-			p.learn(good, now)
+			p.learn(good, now, now)
 		}
 		rooms = append(rooms, p.room(now))
 	}
 	if got := fmt.Sprint(rooms); got != "[2 4 8 16 32 32 32]" {
 		t.Errorf("after the recovery there is room for %s", got)
 	}
-	p.learn(answer{status: 429, retryAfter: time.Minute}, now)
+	for range 2 * failuresToProbe { // they hung while others were answered
+		p.learn(answer{failure: FailureTimeout}, now.Add(-time.Second), now)
+	}
+	if p.room(now) != maxInFlight {
+		t.Errorf("attempts that hang leave room for %d", p.room(now))
+	}
+	p.learn(answer{status: 429, retryAfter: time.Minute}, now, now)
 	if p.room(now.Add(time.Minute-1)) != 0 || p.room(now.Add(time.Minute)) != 16 {
 		t.Errorf("slowed down: held until %s, room for %d", p.notBefore.Sub(now), p.room(now.Add(time.Minute)))
 	}
@@ -112,7 +118,7 @@ func TestPace(t *testing.T) {
 func TestProbesAreNotLaterThanTheSchedule(t *testing.T) {
 	p, now := newPace(), noon
 	for i, wait := range Schedule() {
-		p.learn(answer{failure: FailureConnect}, now)
+		p.learn(answer{failure: FailureConnect}, now, now)
 		if earliest := now.Add(wait * 9 / 10); p.notBefore.After(earliest) {
 			t.Errorf("after failure %d the endpoint is held for %s, the event is due after %s", i+1, p.notBefore.Sub(now), earliest.Sub(now))
 		}

@@ -97,6 +97,7 @@ type Outbox struct {
 type attempted struct {
 	result Result
 	answer answer
+	began  time.Time
 	cut    bool // by our own end: nobody knows what the endpoint did
 }
 

@@ -27,6 +27,7 @@ type pace struct {
 	inFlight  int
 	failures  int // in a row
 	notBefore time.Time
+	wellAt    time.Time // when the last success came
 }
 
 func newPace() *pace { return &pace{window: firstWindow} }
@@ -39,14 +40,18 @@ func (p *pace) room(now time.Time) int {
 	return max(0, p.window-p.inFlight)
 }
 
-// learn takes in what an attempt brought.
-func (p *pace) learn(a answer, now time.Time) {
+// learn takes in what an attempt brought. A failure of one that began before the
+// last success came is no news: attempts that hang end after those that do not,
+// and would look like many in a row.
+func (p *pace) learn(a answer, began, now time.Time) {
 	if a.delivered() {
-		p.failures = 0
+		p.failures, p.wellAt = 0, now
 		p.window = min(p.window+1, maxInFlight)
 		return
 	}
-	p.failures++
+	if !began.Before(p.wellAt) {
+		p.failures++
+	}
 	if a.slow() {
 		p.window = max(1, p.window/2)
 		p.hold(now.Add(a.retryAfter))

@@ -146,7 +146,7 @@ func (r *run) begin(d Delivery) {
 		if state != Delivered {
 			step++
 		}
-		r.ended <- attempted{answer: got, result: Result{Delivery: d, Attempt: &a, State: state, Step: step, NextAt: end.Add(wait)}}
+		r.ended <- attempted{answer: got, began: start, result: Result{Delivery: d, Attempt: &a, State: state, Step: step, NextAt: end.Add(wait)}}
 	})
 }
 
@@ -160,7 +160,7 @@ func (r *run) take(a attempted) {
 	p := r.paces[d.Endpoint]
 	p.inFlight--
 	if !a.cut {
-		p.learn(a.answer, now)
+		p.learn(a.answer, a.began, now)
 	}
 	r.mu.Unlock()
 	if a.answer.gone() {
