@@ -57,7 +57,7 @@ func endpointCommand(a *app, r *reach, verb, short string) *cobra.Command {
 		Short: short,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			var body map[string]any
+			var body any
 			if reason != "" {
 				body = map[string]any{"reason": reason}
 			}
