@@ -1,6 +1,6 @@
 // Package account is the throw-away merchant of the benchmark: the numbers and
-// keys under which every system takes the same messages. It imports the forge,
-// whose keys these are.
+// keys under which every system takes the same messages, and notifyd's adapters
+// for them. It imports the adapters and the forge, whose keys these are.
 package account
 
 import (

@@ -72,14 +72,22 @@ type library interface {
 	ackAlipay(w http.ResponseWriter)
 }
 
-// Serve listens on addr until ctx ends; ready is told the address.
-func Serve(ctx context.Context, name, databaseURL, addr string, ready func(string)) error {
-	lib, book, err := open(ctx, name, databaseURL)
+// Options of a peer.
+type Options struct {
+	Name        string // gopay or sdk
+	DatabaseURL string
+	Listen      string            // host:port
+	Ready       func(addr string) // told when it listens
+}
+
+// Serve serves until ctx ends.
+func Serve(ctx context.Context, o Options) error {
+	lib, book, err := open(ctx, o.Name, o.DatabaseURL)
 	if err != nil {
 		return err
 	}
 	defer book.close()
-	return listen(ctx, addr, routes(lib, book), ready)
+	return listen(ctx, o.Listen, routes(lib, book), o.Ready)
 }
 
 func open(ctx context.Context, name, databaseURL string) (library, ledger, error) {
