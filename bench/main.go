@@ -65,7 +65,7 @@ func lead(ctx context.Context, args []string) error {
 	flags.DurationVar(&o.Warm, "warm", 700*time.Millisecond, "warm-up of each measurement")
 	flags.DurationVar(&o.Measure, "measure", 2*time.Second, "length of each measurement")
 	flags.IntVar(&o.Messages, "messages", 60_000, "unique messages of a kind; a measurement ends when they do")
-	flags.IntVar(&o.Long, "long", 300_000, "messages of the run that watches memory")
+	flags.IntVar(&o.Long, "long", 200_000, "messages of the run that watches memory")
 	flags.IntVar(&o.Settled, "settled", 500_000, "settled orders when the whole set is not there")
 	flags.BoolVar(&o.Full, "full", false, "the whole matrix, and five million settled orders")
 	only := flags.String("only", "", "regular expression of the groups to run")
@@ -93,7 +93,8 @@ func lead(ctx context.Context, args []string) error {
 	if failed := book.Write(*jsonFile); failed != nil && err == nil {
 		err = failed
 	}
-	if err == nil && *docs != "" {
+	// A part of the figures is no document.
+	if err == nil && *docs != "" && o.Only == nil {
 		err = book.Publish(*docs)
 	}
 	return err

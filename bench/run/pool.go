@@ -30,21 +30,44 @@ const margin = 40 * time.Second
 // that it has as long as receivers take them.
 func (b *bench) pool(k message.Kind, from, to int) (*pool, error) {
 	key := poolKey{k, from, to}
-	if p := b.pools[key]; p != nil && (!strings.HasPrefix(string(k), "v3") || time.Since(p.made) < message.Window-margin) {
+	if p := b.pools[key]; p != nil && p.fresh(k) {
 		return p, nil
 	}
-	b.say("signing %d messages: %s", to-from, k)
+	p := b.part(key)
+	if p == nil {
+		p = b.sign(key)
+	}
+	p.file = filepath.Join(b.Folder, fmt.Sprintf("%s-%d-%d.pool", strings.ReplaceAll(string(k), " ", "-"), from, to))
+	b.pools[key] = p
+	return p, load.WritePool(p.file, p.requests)
+}
+
+func (p *pool) fresh(k message.Kind) bool {
+	return !strings.HasPrefix(string(k), "v3") || time.Since(p.made) < message.Window-margin
+}
+
+// part is a pool out of a larger one; nil when there is none.
+func (b *bench) part(want poolKey) *pool {
+	for have, p := range b.pools {
+		if have.kind == want.kind && have.from <= want.from && want.to <= have.to && have != want && p.fresh(want.kind) {
+			return &pool{requests: p.requests[want.from-have.from : want.to-have.from], made: p.made}
+		}
+	}
+	return nil
+}
+
+func (b *bench) sign(key poolKey) *pool {
+	count := key.to - key.from
+	b.say("signing %d messages: %s", count, key.kind)
 	p := &pool{made: time.Now()}
 	told := 0
-	p.requests = message.All(k, from, to, p.made, func(done int) {
-		if quarter := 4 * done / (to - from); quarter > told {
+	p.requests = message.All(key.kind, key.from, key.to, p.made, func(done int) {
+		if quarter := 4 * done / count; quarter > told {
 			told = quarter
 			b.say("signing: %d %%", 25*quarter)
 		}
 	})
-	p.file = filepath.Join(b.Folder, fmt.Sprintf("%s-%d-%d.pool", strings.ReplaceAll(string(k), " ", "-"), from, to))
-	b.pools[key] = p
-	return p, load.WritePool(p.file, p.requests)
+	return p
 }
 
 // mixed makes the pool of 70 % unique payments, 25 % repeats and 5 % bad
