@@ -11,7 +11,7 @@ ROUNDS   ?= 300
 
 .PHONY: help
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## one static file, bin/notifyd
@@ -53,6 +53,22 @@ chaos: ## the long forms of the tests that kill processes and break stores (ROUN
 .PHONY: captures
 captures: ## make the generated files (captures and throw-away keys in testdata/) again
 	@scripts/generated --write
+
+.PHONY: bench
+bench: build bench-build ## how fast: against peers and floors, in under 15 minutes on two cores; writes docs/performance.* (BENCH="-rounds 7")
+	bin/bench run -docs docs -json bin/bench.json $(BENCH)
+
+.PHONY: bench-full
+bench-full: build bench-build ## the whole matrix, with five million settled orders that are made once and kept; takes hours
+	bin/bench run -full -docs docs -json bin/bench-full.json $(BENCH)
+
+.PHONY: bench-parse
+bench-parse: ## Go benchmarks of parse + verify + map beside other libraries, and the tests of the benchmark
+	cd bench && go vet ./... && go test -bench . -benchmem -cpu 1 ./...
+
+.PHONY: bench-build
+bench-build:
+	cd bench && CGO_ENABLED=0 go build -trimpath -o ../bin/bench .
 
 .PHONY: clean
 clean: ## remove what the other targets made

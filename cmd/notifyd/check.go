@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/notifyd/notifyd/internal/config"
@@ -47,7 +50,11 @@ when the configuration can be used, 3 when not.`,
 
 // unusable ends a run whose configuration has errors; they were listed.
 func unusable(path string, report *config.Report) error {
-	return exitWith(exitConfig, "%s cannot be used: %s", path, count(len(report.Errors), "error"))
+	hint := ""
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		hint = ". Name the configuration file with --config"
+	}
+	return exitWith(exitConfig, "%s cannot be used: %s%s", path, count(len(report.Errors), "error"), hint)
 }
 
 func count(n int, what string) string {

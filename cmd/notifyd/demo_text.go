@@ -89,11 +89,11 @@ func (t *demoTold) ordersText() []byte {
 // tries are commands to go on with.
 func (t *demoTold) tries() []byte {
 	var b bytes.Buffer
-	if t.once {
-		b.WriteString("Without --once it stays up, and you can ask for yourself:\n\n")
-	} else {
-		b.WriteString("Ask for yourself:\n\n")
+	if t.once { // nothing would answer
+		b.WriteString("Without --once it stays up and shows how to ask for yourself.\n")
+		return b.Bytes()
 	}
+	b.WriteString("Ask for yourself:\n\n")
 	for _, path := range []string{"/admin/v1/orders/T1004", "/admin/v1/orders?status=paid", "/admin/v1/notifications?outcome=conflict"} {
 		fmt.Fprintf(&b, "  curl -sS -H 'Authorization: Bearer %s' '%s%s'\n", t.Token, t.Private, path)
 	}

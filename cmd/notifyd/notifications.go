@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,10 +38,25 @@ func notificationsTable(items []order.NotificationView) []byte {
 	t := newTable()
 	t.row("NOTIFICATION\tKIND\tOUTCOME\tREASON\tCOPIES\tRECEIVED\tACCOUNT\tORDER")
 	for _, n := range items {
-		cells := append(notificationCells(n.NotificationLine), shown(n.Account), orDash(n.OutTradeNo))
+		cells := append(notificationCells(n.NotificationLine), shown(n.Account), ordersOf(&n))
 		t.row("%s", strings.Join(cells, "\t"))
 	}
 	return t.text()
+}
+
+// ordersOf are the orders that a notification names: several when they were paid
+// in one.
+func ordersOf(n *order.NotificationView) string {
+	var all []string
+	for _, f := range n.Facts {
+		if number := orDash(f.OutTradeNo); !slices.Contains(all, number) {
+			all = append(all, number)
+		}
+	}
+	if len(all) == 0 {
+		return orDash(n.OutTradeNo)
+	}
+	return strings.Join(all, ",")
 }
 
 func showNotificationCommand(a *app, r *reach) *cobra.Command {
@@ -48,7 +64,7 @@ func showNotificationCommand(a *app, r *reach) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a notification and what its facts did",
-		Args:  cobra.ExactArgs(1),
+		Args:  one("ID"),
 		RunE: func(c *cobra.Command, args []string) error {
 			parts := []string{"notifications", args[0]}
 			switch {
@@ -92,7 +108,7 @@ func notificationText(n *order.NotificationView) []byte {
 	t.row("account\t%s (%s), merchant %s", shown(n.Account), shown(n.Provider), shown(n.Merchant))
 	t.row("provider's id\t%s", orDash(n.ProviderNotificationID))
 	t.row("kind\t%s", n.Kind)
-	t.row("order\t%s", orDash(n.OutTradeNo))
+	t.row("order\t%s", ordersOf(n))
 	t.row("outcome\t%s", n.Outcome)
 	t.row("reason\t%s", orDash(&reason))
 	t.row("copies\t%d", n.Copies)

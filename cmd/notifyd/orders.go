@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -43,14 +44,14 @@ func ofMerchant(merchant string) url.Values {
 
 func registerCommand(a *app, r *reach) *cobra.Command {
 	var merchant, currency, expires string
-	var amount int64
+	var amount fenFlag
 	c := &cobra.Command{
 		Use:   "register OUT_TRADE_NO --amount-fen N",
 		Short: "Say what to expect of an order before it is paid",
 		Long: `register says which amount an order must be paid with. A payment of another
 amount is then a conflict and does not move the order. The same registration
 again changes nothing.`,
-		Args: cobra.ExactArgs(1),
+		Args: one("OUT_TRADE_NO"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !c.Flags().Changed("amount-fen") {
 				return exitWith(exitUsage, "--amount-fen is missing: the amount in fen, 1000 for 10 yuan")
@@ -74,11 +75,26 @@ again changes nothing.`,
 		},
 	}
 	merchantFlag(c, &merchant)
-	c.Flags().Int64Var(&amount, "amount-fen", 0, "what the payment must amount to, in `fen`: 1000 for 10 yuan")
+	c.Flags().Var(&amount, "amount-fen", "what the payment must amount to, in `fen`: 1000 for 10 yuan")
 	c.Flags().StringVar(&currency, "currency", "", "three `letters`; CNY when left out")
 	c.Flags().StringVar(&expires, "expires-at", "", "a payment after this `time` is late, for instance 2026-01-02T15:04:05+08:00")
 	return c
 }
+
+// fenFlag is an amount on the command line.
+type fenFlag int64
+
+func (f *fenFlag) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return errors.New("must be a whole number of fen, 1000 for 10 yuan")
+	}
+	*f = fenFlag(n)
+	return nil
+}
+
+func (f *fenFlag) String() string { return "" } // there is no default to show
+func (f *fenFlag) Type() string   { return "fen" }
 
 func showOrderCommand(a *app, r *reach) *cobra.Command {
 	return orderCommand(a, r, "show", "Show an order with its payments, refunds, history and notifications", func(ctx context.Context, client *adminClient, number string, query url.Values) (adminAnswer, error) {
@@ -98,7 +114,7 @@ func orderCommand(a *app, r *reach, verb, short string, ask func(context.Context
 	c := &cobra.Command{
 		Use:   verb + " OUT_TRADE_NO",
 		Short: short,
-		Args:  cobra.ExactArgs(1),
+		Args:  one("OUT_TRADE_NO"),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := r.client(a)
 			if err != nil {

@@ -130,6 +130,19 @@ func TestNotificationsFromTheCommandLine(t *testing.T) {
 	wantAll(t, err, "there is no notification of this id")
 }
 
+// What was paid in one is listed with all its orders.
+func TestNotificationOfSeveralOrders(t *testing.T) {
+	one, two := "T1", "T2"
+	n := order.NotificationView{OutTradeNo: &one, Facts: []order.FactView{{OutTradeNo: &one}, {OutTradeNo: &two}, {OutTradeNo: &two}}}
+	if got := ordersOf(&n); got != "T1,T2" {
+		t.Errorf("several: %s", got)
+	}
+	n.Facts = nil
+	if got := ordersOf(&n); got != "T1" {
+		t.Errorf("no facts: %s", got)
+	}
+}
+
 // What goes wrong has its exit code and says what to do.
 func TestAdminCommandsFail(t *testing.T) {
 	c := newCounter(t)
@@ -160,7 +173,10 @@ func TestAdminCommandsFail(t *testing.T) {
 	}{
 		{exitUsage, "unknown command \"shop\"", []string{"orders", "shop"}},
 		{exitUsage, "ship", []string{"orders"}},
-		{exitUsage, "accepts 1 arg(s)", []string{"orders", "show"}},
+		{exitUsage, "name one OUT_TRADE_NO; none is given", []string{"orders", "show"}},
+		{exitUsage, "name one ID; 2 are given", []string{"notifications", "show", "a", "b"}},
+		{exitUsage, `"paid" is not understood: notifyd orders list takes flags only` + "\n", []string{"orders", "list", "paid"}},
+		{exitUsage, "must be a whole number of fen, 1000 for 10 yuan", []string{"orders", "register", "T1", "--amount-fen", "10.00"}},
 		{exitUsage, "--amount-fen is missing", []string{"orders", "register", "T1"}},
 		{exitUsage, "See: notifyd orders list --help", []string{"orders", "list", "--colour"}},
 		{exitUsage, "status: must be one of", []string{"orders", "list", "--status", "payed", "--server", c.private, "--token-file", c.token}},

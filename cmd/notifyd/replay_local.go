@@ -39,7 +39,7 @@ func (r *replay) newLocal() (*local, error) {
 	conf, accounts, report := r.loadConfig(r.config)
 	r.printFindings(report)
 	if !report.OK() {
-		return nil, exitWith(exitConfig, "%s cannot be used: %s", r.config, count(len(report.Errors), "error"))
+		return nil, unusable(r.config, report)
 	}
 	l.conf, l.accounts = conf, accounts
 	return l, nil

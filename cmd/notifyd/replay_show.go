@@ -95,16 +95,15 @@ func (s *show) line(p played) []byte {
 func (s *show) end() {
 	_ = s.bar.Finish()
 	done := 0
-	var verdicts, outcomes []string
+	var verdicts []string
 	for _, v := range []string{verdictAccepted, verdictRefused, verdictUnavailable} {
 		if n := s.verdicts[v]; n > 0 {
 			done += n
-			verdicts = append(verdicts, fmt.Sprintf("%d %s", n, v))
-		}
-	}
-	for _, o := range order.Outcomes() {
-		if n := s.outcomes[o]; n > 0 {
-			outcomes = append(outcomes, fmt.Sprintf("%d %s", n, o))
+			text := fmt.Sprintf("%d %s", n, v)
+			if v == verdictAccepted {
+				text += s.ofWhich()
+			}
+			verdicts = append(verdicts, text)
 		}
 	}
 	text := count(done, "capture")
@@ -114,8 +113,20 @@ func (s *show) end() {
 	if len(verdicts) > 0 {
 		text += ": " + strings.Join(verdicts, ", ")
 	}
-	if len(outcomes) > 0 {
-		text += " (" + strings.Join(outcomes, ", ") + ")"
-	}
 	fmt.Fprintln(s.err, text)
+}
+
+// ofWhich counts the outcomes of what was accepted, in brackets; a server that
+// captures are sent to does not tell them.
+func (s *show) ofWhich() string {
+	var outcomes []string
+	for _, o := range order.Outcomes() {
+		if n := s.outcomes[o]; n > 0 {
+			outcomes = append(outcomes, fmt.Sprintf("%d %s", n, o))
+		}
+	}
+	if len(outcomes) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(outcomes, ", ") + ")"
 }

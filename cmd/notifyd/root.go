@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	goversion "go/version"
@@ -81,7 +82,7 @@ func rootCommand(a *app) *cobra.Command {
 		Use:   "notifyd",
 		Short: "Receive payment notifications of WeChat Pay and Alipay",
 		Long: `notifyd receives the payment notifications of WeChat Pay and Alipay, verifies
-them, keeps what they say of each order, and tells the merchant.`,
+them, decides what each means for its order, and answers who asks.`,
 		Version:       thisBuild().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -128,10 +129,39 @@ func noSuchCommand(c *cobra.Command, args []string) error {
 	return exitWith(exitUsage, "%s", text)
 }
 
+// one takes exactly one argument; what names it as the usage does.
+func one(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("name one %s; %s", what, countGiven(len(args)))
+		}
+		return nil
+	}
+}
+
+func countGiven(n int) string {
+	if n == 0 {
+		return "none is given"
+	}
+	return fmt.Sprintf("%d are given", n)
+}
+
+// flagsOnly refuses arguments. Mostly the name of a flag was left out.
+func flagsOnly(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%q is not understood: %s takes flags only", args[0], c.CommandPath())
+	if c.Flag("config") != nil && (strings.HasSuffix(args[0], ".yaml") || strings.HasSuffix(args[0], ".yml")) {
+		text += ". A configuration file is named with --config " + args[0]
+	}
+	return errors.New(text)
+}
+
 // usage makes the errors of an argument check wrong usage.
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	if check == nil {
-		check = cobra.NoArgs
+		check = flagsOnly
 	}
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {

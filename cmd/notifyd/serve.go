@@ -42,7 +42,7 @@ reads key files again on SIGHUP.`,
 			}
 			a.printFindings(report)
 			if !report.OK() {
-				return exitWith(exitConfig, "%s cannot be used: %s", path, count(len(report.Errors), "error"))
+				return unusable(path, report)
 			}
 			return a.serve(c.Context(), conf, accounts, log)
 		},

@@ -195,7 +195,9 @@ func TestShapes(t *testing.T) {
 }
 
 func TestSyntax(t *testing.T) {
-	wantErrors(t, "listen: \":1\"\nadmin:\n\ttoken: hush\n", `n.yaml:3:1: this is not YAML: found character '	' that cannot start any token`)
+	wantErrors(t, "listen: \":1\"\nadmin:\n\ttoken: hush\n", `n.yaml:3:1: this is not YAML: a tab: indent with blanks`)
+	wantErrors(t, "accounts:\n  - name: a\n   mchid: \"1\"\n", `n.yaml:3:4: this is not YAML: this does not belong here: look at the indentation, and for what is missing in the line before`)
+	wantErrors(t, "accounts:\n  - name: a\n    provider:wechat\n    mchid: \"1\"\n", `n.yaml:3:5: this is not YAML: NAME: VALUE is due here, with a blank after the colon`)
 	wantErrors(t, "listen: \":1\nadmin: hush\n", `n.yaml:1:9: this is not YAML: could not find end character of double-quoted text`)
 	wantErrors(t, "listen: \":1\"\nadmin: {token: \xff}\n", "n.yaml:2:16: this is not UTF-8 text")
 	wantErrors(t, "admin: {token: ${T}}\n", `n.yaml:1:16: inside {…} and […] a value with a variable needs quotes: "${NAME}"`)

@@ -95,7 +95,21 @@ func (r *reader) syntax(err error, text []byte) {
 			return
 		}
 	}
-	r.fail(p.Line, p.Column, "this is not YAML: "+y.GetMessage())
+	r.fail(p.Line, p.Column, "this is not YAML: "+inPlainWords(y.GetMessage()))
+}
+
+// inPlainWords says what to do about the slips that are made most. The library
+// speaks of its own insides.
+func inPlainWords(message string) string {
+	switch {
+	case strings.HasPrefix(message, "found character '\t'"):
+		return "a tab: indent with blanks"
+	case message == "value is not allowed in this context":
+		return "this does not belong here: look at the indentation, and for what is missing in the line before"
+	case message == "non-map value is specified":
+		return "NAME: VALUE is due here, with a blank after the colon"
+	}
+	return message
 }
 
 func (r *reader) fail(line, column int, text string) {

@@ -73,23 +73,27 @@ func (s *Sequencer) Run(ctx context.Context, tick <-chan time.Time) {
 	}
 }
 
-// work gives places until no event waits for one, or another instance is about it.
+// work gives places to what waits, unless another instance is about it. What is
+// committed meanwhile has said so, and comes after a rest.
 func (s *Sequencer) work(ctx context.Context) (gave bool, err error) {
-	for {
-		last, waiting, err := s.opt.Feed.Head(ctx)
-		if err != nil {
-			return gave, err
+	waiting, err := s.look(ctx)
+	for given := sequenceBatch; err == nil && waiting && given == sequenceBatch; {
+		if given, err = s.opt.Feed.Sequence(ctx, sequenceBatch); err == nil && given > 0 {
+			gave = true
+			waiting, err = s.look(ctx)
 		}
-		s.see(last)
-		if !waiting {
-			return gave, nil
-		}
-		given, err := s.opt.Feed.Sequence(ctx, sequenceBatch)
-		if err != nil || given == 0 {
-			return gave, err
-		}
-		gave = true
 	}
+	return gave, err
+}
+
+// look tells of the last place, and says whether events wait for one.
+func (s *Sequencer) look(ctx context.Context) (waiting bool, err error) {
+	last, waiting, err := s.opt.Feed.Head(ctx)
+	if err != nil {
+		return false, err
+	}
+	s.see(last)
+	return waiting, nil
 }
 
 func (s *Sequencer) see(last int64) {

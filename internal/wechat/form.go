@@ -10,8 +10,11 @@ import (
 type formFault struct {
 	code string
 	text string
-	at   int // byte offset
+	at   int // byte offset; nowhere when it is none
 }
+
+// nowhere is the place of a fault of the whole document.
+const nowhere = -1
 
 // refusal turns the fault into the answer of Parse. What is no document at all
 // is 400; what is one, but in a form that no genuine message has, is not proven.
@@ -19,6 +22,9 @@ func (f *formFault) refusal() error {
 	class := provider.ErrSignature
 	if f.code == CodeMalformedJSON || f.code == CodeMalformedXML {
 		class = provider.ErrMalformed
+	}
+	if f.at == nowhere {
+		return provider.Refuse(class, f.code, "%s", f.text)
 	}
 	return provider.Refuse(class, f.code, "byte %d: %s", f.at, f.text)
 }

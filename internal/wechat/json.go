@@ -60,7 +60,7 @@ const root = 0
 func (d *document) read(src []byte, limit int) *formFault {
 	d.src, d.nodes, d.limit = src, d.nodes[:0], limit
 	if len(src) > math.MaxInt32 {
-		return &formFault{CodeJSONShape, "too long", 0}
+		return &formFault{CodeJSONShape, "too long", nowhere}
 	}
 	pos, fault := d.value(skipSpace(src, 0), 0)
 	if fault != nil {

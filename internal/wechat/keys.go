@@ -102,11 +102,12 @@ func loadKeys(o *Options, readFile func(string) ([]byte, error)) (*keySet, provi
 	return ks, l.problems
 }
 
-// fingerprint is short enough to tell nothing of a key of 32 random letters, and
+// fingerprint says what it is, so that nobody takes it for a part of the key. It
+// is short enough to tell nothing of a key of 32 random letters, and
 // long enough to tell two apart.
 func fingerprint(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
-	return hex.EncodeToString(sum[:4])
+	return "sha256:" + hex.EncodeToString(sum[:4])
 }
 
 func (o *Options) hasKey() bool {

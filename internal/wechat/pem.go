@@ -23,7 +23,7 @@ const (
 func onlyBlock(content []byte) (*pem.Block, error) {
 	block, rest := pem.Decode(content)
 	if block == nil {
-		return nil, errors.New("holds no PEM block (-----BEGIN …-----)")
+		return nil, errors.New("holds no PEM block (-----BEGIN …-----): take the file that the WeChat Pay console gives")
 	}
 	if strings.Contains(block.Type, "PRIVATE KEY") || bytes.Contains(content, []byte("PRIVATE KEY-----")) {
 		return nil, errors.New("holds a private key; verifying needs WeChat Pay's public key or certificate only: take the private key away from here")

@@ -58,7 +58,7 @@ func (x *flatXML) read(src []byte, rootName string) *formFault {
 	slices.SortFunc(x.fields, func(a, b field) int { return bytes.Compare(a.name, b.name) })
 	for i := 1; i < len(x.fields); i++ {
 		if bytes.Equal(x.fields[i-1].name, x.fields[i].name) {
-			return &formFault{CodeDuplicateField, "the field " + quoted(x.fields[i].name) + " stands twice", 0}
+			return &formFault{CodeDuplicateField, "the field " + quoted(x.fields[i].name) + " stands twice", nowhere}
 		}
 	}
 	return nil

@@ -14,9 +14,11 @@ import (
 
 // Limits of the connections.
 const (
-	// maxReaders is how many reads run at once: repeats that are answered, and
-	// people who look.
-	maxReaders = 8
+	// maxReaders is how many people's reads run at once.
+	maxReaders = 6
+	// maxLookers is how many batches are looked up at once: more than the
+	// recorder ever has under way.
+	maxLookers = 4
 	// spareWriters are for what writes besides the committers: a merchant's
 	// commands, counts of copies, the beat, the removal of old requests.
 	spareWriters = 2
@@ -44,11 +46,15 @@ var settings = map[string]string{
 
 // lookUps hold for the connections that write: all that they read, they look up
 // by a key. Until a table's statistics exist, a minute after its first rows, the
-// planner takes keys of two columns for far from unique and reads the table.
+// planner takes keys of two columns for far from unique and reads the table; so
+// that is forbidden. With nothing but index look-ups left to choose from, a plan
+// made once for good is the right one, and planning is most of what a lone
+// notification costs.
 var lookUps = map[string]string{
 	"enable_seqscan":   "off",
 	"enable_hashjoin":  "off",
 	"enable_mergejoin": "off",
+	"plan_cache_mode":  "force_generic_plan",
 }
 
 const applicationName = "notifyd"

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/notifyd/notifyd/internal/order"
 )
@@ -34,9 +33,9 @@ func Queries() map[string][]any {
 // LockOf are the advisory locks of a unit of work.
 func LockOf(want *order.Want) []int64 { return lockOf(want) }
 
-// EachConnection runs do on every connection of both pools, all held at once.
+// EachConnection runs do on every connection of all pools, all held at once.
 func (s *Store) EachConnection(ctx context.Context, do func(*pgx.Conn) error) error {
-	for _, pool := range []*pgxpool.Pool{s.writers, s.readers} {
+	for _, pool := range s.pools() {
 		for range pool.Config().MaxConns {
 			conn, err := pool.Acquire(ctx)
 			if err != nil {

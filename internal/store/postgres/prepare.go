@@ -48,7 +48,7 @@ func (s *Store) Prepare(ctx context.Context) (err error) {
 	if err := migrate(ctx, db); err != nil {
 		return err
 	}
-	for _, pool := range []interface{ Ping(context.Context) error }{s.writers, s.readers} {
+	for _, pool := range s.pools() {
 		if err := pool.Ping(ctx); err != nil {
 			return err
 		}

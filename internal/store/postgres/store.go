@@ -37,8 +37,9 @@ type Store struct {
 	config        *pgxpool.Config
 	committers    int
 	subscriptions row.Subscriptions
-	writers       *pgxpool.Pool
-	readers       *pgxpool.Pool
+	writers       *pgxpool.Pool // units of work and what else writes
+	lookers       *pgxpool.Pool // the look-ups before a unit: is it a repeat?
+	readers       *pgxpool.Pool // people who ask
 	ready         atomic.Bool
 
 	preparing sync.Mutex
@@ -66,11 +67,12 @@ func Open(url string, opts Options) (*Store, error) {
 		s.committers = DefaultCommitters
 	}
 	writers, errW := s.newPool(s.committers+spareWriters, lookUps)
+	lookers, errL := s.newPool(maxLookers, lookUps)
 	readers, errR := s.newPool(maxReaders, nil)
-	if err := errors.Join(errW, errR); err != nil {
+	if err := errors.Join(errW, errL, errR); err != nil {
 		return nil, err
 	}
-	s.writers, s.readers = writers, readers
+	s.writers, s.lookers, s.readers = writers, lookers, readers
 	return s, nil
 }
 
@@ -95,7 +97,10 @@ func (s *Store) Close() error {
 	s.preparing.Lock()
 	defer s.preparing.Unlock()
 	s.ready.Store(false)
-	s.writers.Close()
-	s.readers.Close()
+	for _, pool := range s.pools() {
+		pool.Close()
+	}
 	return nil
 }
+
+func (s *Store) pools() []*pgxpool.Pool { return []*pgxpool.Pool{s.writers, s.lookers, s.readers} }

@@ -232,7 +232,7 @@ func TestEveryConnectionHasTheSettings(t *testing.T) {
 	err := db.EachConnection(t.Context(), func(conn *pgx.Conn) error {
 		for name, want := range map[string]string{
 			"statement_timeout": "2s", "lock_timeout": "1s", "idle_in_transaction_session_timeout": "5s",
-			"plan_cache_mode": "force_custom_plan", "application_name": "notifyd", "synchronous_commit": "on",
+			"application_name": "notifyd", "synchronous_commit": "on",
 		} {
 			var got string
 			if err := conn.QueryRow(t.Context(), "select current_setting($1)", name).Scan(&got); err != nil {
@@ -241,6 +241,14 @@ func TestEveryConnectionHasTheSettings(t *testing.T) {
 			if got != want {
 				t.Errorf("%s is %s, want %s", name, got, want)
 			}
+		}
+		// A plan may be kept only where nothing but look-ups can be planned.
+		var mode, scans string
+		if err := conn.QueryRow(t.Context(), "select current_setting('plan_cache_mode'), current_setting('enable_seqscan')").Scan(&mode, &scans); err != nil {
+			return err
+		}
+		if want := map[string]string{"on": "force_custom_plan", "off": "force_generic_plan"}[scans]; mode != want {
+			t.Errorf("plan_cache_mode is %s with enable_seqscan %s", mode, scans)
 		}
 		return nil
 	})
@@ -253,8 +261,9 @@ func TestEveryConnectionHasTheSettings(t *testing.T) {
 // so that is made dear.
 func TestSetsAreLookedUpByIndex(t *testing.T) {
 	conn := raw(t, pgtest.Database(t))
-	exec(t, conn, "set enable_seqscan = off")
-	exec(t, conn, "set plan_cache_mode = force_custom_plan")
+	for _, setting := range []string{"enable_seqscan = off", "enable_hashjoin = off", "enable_mergejoin = off", "plan_cache_mode = force_generic_plan"} {
+		exec(t, conn, "set "+setting)
+	}
 	for query, args := range postgres.Queries() {
 		rows, err := conn.Query(t.Context(), "explain "+query, args...)
 		if err != nil {
@@ -294,4 +303,16 @@ func BenchmarkTransact(b *testing.B) {
 		b.Fatal(err)
 	}
 	storetest.Benchmark(b, db)
+}
+
+func BenchmarkTransactOne(b *testing.B) {
+	db, err := store.Open(pgtest.Database(b), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.Prepare(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	storetest.BenchmarkOne(b, db)
 }

@@ -28,7 +28,7 @@ where id in (select id from notifications where body is not null and received_at
 // Known reads which fact keys are recorded.
 func (s *Store) Known(ctx context.Context, keys []order.FactKey) (map[order.FactKey]order.Ref, error) {
 	known := map[order.FactKey]order.Ref{}
-	err := s.read(ctx, func(conn *pgxpool.Conn) error {
+	err := s.on(ctx, s.lookers, func(conn *pgxpool.Conn) error {
 		var batch pgx.Batch
 		queueKnown(&batch, keys, known)
 		return conn.SendBatch(ctx, &batch).Close()

@@ -58,3 +58,13 @@ func payMany(b *testing.B, db store.DB, first, last int, body []byte) error {
 	}
 	return db.Transact(b.Context(), want, func(*order.Found) (*order.Changes, error) { return &c, nil })
 }
+
+// BenchmarkOne measures a lone notification: what a quiet shop's ack waits for.
+func BenchmarkOne(b *testing.B, db store.DB) {
+	body := bytes.Repeat([]byte("0123456789abcdef"), 64)
+	for i := range b.N {
+		if err := payMany(b, db, i, i+1, body); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
