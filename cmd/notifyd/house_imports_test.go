@@ -29,10 +29,10 @@ const (
 	goleak     = "go.uber.org/goleak"
 	testscript = "github.com/rogpeppe/go-internal"
 	porcupine  = "github.com/anishathalye/porcupine"
+	standard   = "github.com/standard-webhooks/standard-webhooks/libraries" // a second opinion on signatures
 	wechatSDK  = "github.com/wechatpay-apiv3/wechatpay-go"
 	alipaySDK  = "github.com/smartwalle"
 	retry      = "github.com/sethvargo/go-retry"
-	stdHooks   = "github.com/standard-webhooks/standard-webhooks"
 )
 
 // importLaw says who may import whom. It goes from the outside in: cmd knows
@@ -53,7 +53,7 @@ var importLaw = map[string]allowed{
 	"internal/store":                   {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/sqlite", "internal/store/postgres"}},
 	"internal/store/sqlite":            {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{sqlite, goose, xsys}},
 	"internal/store/postgres":          {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{pgx, goose}},
-	"internal/store/row":               {ours: []string{"internal/order"}},
+	"internal/store/row":               {ours: []string{"internal/order", "internal/outbox", "internal/idempotency"}},
 	"internal/store/storetest":         {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store"}, theirs: []string{cmp, rapid}},
 	"internal/store/postgres/pgtest":   {ours: []string{"internal/store/postgres", "migrations"}, theirs: []string{pgx}},
 	"internal/httpapi":                 {ours: []string{"internal/order", "internal/provider", "internal/outbox", "internal/idempotency"}, theirs: []string{chi, huma, prometheus, ulid}},
@@ -77,7 +77,7 @@ var beyondLaw = map[string][]string{
 }
 
 // testTools may be imported by any test.
-var testTools = []string{cmp, rapid, goleak, testscript, porcupine, stdHooks}
+var testTools = []string{cmp, rapid, goleak, testscript, porcupine, standard}
 
 // lawOf is the law of a folder: its own, or that of the nearest folder above.
 func lawOf(folder string) (allowed, bool) {

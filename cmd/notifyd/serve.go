@@ -74,6 +74,8 @@ type daemon struct {
 	recorder *order.Recorder
 	server   *httpapi.Server
 
+	sequencer *order.Sequencer
+
 	prepared chan struct{} // closed when the store can be used
 	tasks    sync.WaitGroup
 }
@@ -109,6 +111,7 @@ func (d *daemon) run(ctx context.Context, end context.CancelCauseFunc) error {
 		return nil // a signal, or serve has the store's fault
 	}
 	metrics := httpapi.NewMetrics(thisBuild().Version)
+	d.sequencer = d.newSequencer()
 	d.recorder = d.newRecorder(metrics)
 	metrics.Queue(d.recorder.QueueLength)
 	if err := d.listen(ctx, metrics); err != nil {
@@ -122,6 +125,8 @@ func (d *daemon) run(ctx context.Context, end context.CancelCauseFunc) error {
 	d.tasks.Go(func() { d.watchKeys(ctx, hangups) })
 	d.tasks.Go(func() { d.every(ctx, flushEvery, d.flushCopies) })
 	d.tasks.Go(func() { d.every(ctx, pruneEvery, d.prune) })
+	d.tasks.Go(func() { d.every(ctx, pruneKeysEvery, d.pruneKeys) })
+	d.tasks.Go(func() { d.sequence(ctx) })
 	err := d.server.Run(ctx)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.conf.ShutdownTimeout/recorderShare)
 	defer cancel()
@@ -168,19 +173,31 @@ func (d *daemon) newRecorder(metrics *httpapi.Metrics) *order.Recorder {
 		Store: d.db, Now: d.clock, NewID: newID, Committers: d.db.Committers(),
 		RequireRegistration: d.conf.Orders.RequireRegistration,
 		Batch:               metrics.Batch,
-		Committed:           func(events []order.Event) { metrics.Committed(d.log, events) },
+		Committed:           d.committed(metrics),
 		Failed:              func(err error) { d.log.Warn("a unit of work failed", "error", err.Error()) },
 	})
 }
 
+// committed is told of events after each commit.
+func (d *daemon) committed(metrics *httpapi.Metrics) func([]order.Event) {
+	return func(events []order.Event) {
+		d.sequencer.Wake()
+		metrics.Committed(d.log, events)
+	}
+}
+
 // listen makes the server and opens its listeners.
 func (d *daemon) listen(ctx context.Context, metrics *httpapi.Metrics) (err error) {
+	commands := &order.Commands{Store: d.db, Now: d.clock, NewID: newID,
+		RequireRegistration: d.conf.Orders.RequireRegistration, Committed: d.committed(metrics)}
+	api, err := d.merchantAPI(commands)
+	if err != nil {
+		return err
+	}
 	opt := httpapi.Options{
 		PublicListen: d.conf.Listen, PrivateListen: d.conf.Admin.Listen, Token: provider.Secret(d.conf.Admin.Token),
 		Recorder: d.recorder, Reader: d.db, Heart: d.db, Metrics: metrics,
-		Commands: &order.Commands{Store: d.db, Now: d.clock, NewID: newID,
-			RequireRegistration: d.conf.Orders.RequireRegistration,
-			Committed:           func(events []order.Event) { metrics.Committed(d.log, events) }},
+		Commands: commands, API: api,
 		Now: d.clock, NewID: newID, Log: d.log, Version: thisBuild().Version,
 		DrainDelay:      d.conf.DrainDelay,
 		ShutdownTimeout: d.conf.ShutdownTimeout - d.conf.ShutdownTimeout/recorderShare,

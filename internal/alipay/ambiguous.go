@@ -31,9 +31,15 @@ func (m message) ambiguous(echo []string) bool {
 // maybeCutOut says whether refund_fee may have been cut out of passback_params:
 // the merchant's text ends where refund_fee begins, and no gmt_refund, which
 // every refund has and which cannot be cut out of that place, vouches for it.
-// It is the one bound name that free text can stand before in a trade.
+// It is the one bound name that free text can stand before in a trade. A
+// refund_fee of nothing, which some payments have, says what none would say.
 func (m message) maybeCutOut(echo []string) bool {
 	i, found := slices.BinarySearchFunc(m.form, "refund_fee", func(p field, name string) int { return strings.Compare(p.name, name) })
+	if found {
+		if refund, ok := fen(m.form[i].value); ok && refund == 0 {
+			return false
+		}
+	}
 	return found && i > 0 && m.form[i-1].name == "passback_params" &&
 		m.get("gmt_refund") == "" && !slices.Contains(echo, "passback_params")
 }

@@ -123,6 +123,11 @@ func TestT10RefundCutOutOfPassbackParams(t *testing.T) {
 	if n := accept(t, a, sign(cut.With("gmt_refund", "2026-01-01 13:00:00"))); kinds(n) != "refund: paid refund closed" {
 		t.Error(kinds(n))
 	}
+	// A refund of nothing on a payment says nothing, so nothing can be won by cutting it out.
+	free := paidTrade().Form().Without("receipt_amount", "point_amount").With("passback_params", "x").With("refund_fee", "0.00")
+	if n := accept(t, a, sign(free)); kinds(n) != "paid: paid" {
+		t.Error(kinds(n))
+	}
 	echoing := newAdapter(t, func(o *Options) { o.EchoFields = []string{"passback_params"} })
 	if n := accept(t, echoing, req); kinds(n) != "refund: paid refund closed" {
 		t.Error(kinds(n))

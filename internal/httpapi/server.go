@@ -1,9 +1,9 @@
 // Package httpapi is the HTTP edge of notifyd: the two listeners, the way in for
-// notifications, the admin API, metrics and probes. It owns every bound on what
+// notifications, the admin and merchant APIs, metrics and probes. It owns every bound on what
 // strangers may send, every status code and every error body, and the one log
 // line of a request.
 //
-// It imports order and provider, and it is the only package that knows the
+// It imports order, provider and idempotency, and it is the only package that knows the
 // router. It knows no provider and no database: what it needs of them stands in
 // small interfaces here.
 package httpapi
@@ -33,6 +33,7 @@ type Options struct {
 	Recorder Recorder
 	Commands Commands
 	Reader   order.Reader
+	API      MerchantAPI
 	Heart    Heart
 	Metrics  *Metrics
 
@@ -84,11 +85,13 @@ func New(opt Options) (*Server, error) {
 		edge: edge{opt.Log, opt.Metrics, "public"}, intake: newIntake(), slots: make(chan struct{}, maxInFlight),
 		draining: s.ready.draining.Load, base: s.base}
 	priv := &private{merchants: opt.Merchants, token: opt.Token, commands: opt.Commands, reader: opt.Reader,
-		metrics: opt.Metrics, edge: edge{opt.Log, opt.Metrics, "private"}, ready: s.ready, document: document}
+		metrics: opt.Metrics, edge: edge{opt.Log, opt.Metrics, "private"}, ready: s.ready, document: document,
+		api: opt.API, now: opt.Now, waiting: make(chan struct{}, maxWaiting), stopping: make(chan struct{})}
 	s.public.http = s.newHTTP(pub.handler())
 	s.public.http.ReadTimeout, s.public.http.WriteTimeout = readTimeout, writeTimeout
 	s.private.http = s.newHTTP(priv.handler())
 	s.private.http.ReadTimeout, s.private.http.WriteTimeout = privateReadTimeout, privateWriteTimeout
+	s.private.http.RegisterOnShutdown(sync.OnceFunc(func() { close(priv.stopping) }))
 	return s, nil
 }
 

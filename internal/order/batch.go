@@ -7,10 +7,21 @@ import (
 	"runtime/debug"
 )
 
+// maxUnitFacts bounds the facts of a batch: each one takes two locks, and
+// PostgreSQL's table of locks has room for 6,400 at its default settings. Only
+// combined payments, with up to a hundred facts each, ever come near.
+const maxUnitFacts = 2 * MaxBatch
+
 // commitBatch commits a batch as one unit of work. When that cannot be done
 // for a reason of its contents, each notification is tried alone, so that a bad
 // one never refuses another.
 func (r *Recorder) commitBatch(batch []*pending) {
+	for facts, i := 0, 0; i < len(batch); i++ {
+		if facts += len(batch[i].n.Facts); facts > maxUnitFacts && i > 0 {
+			r.commitBatch(batch[:i])
+			batch, facts, i = batch[i:], 0, -1
+		}
+	}
 	verdicts, err := r.commitUnit(batch)
 	if err != nil && len(batch) > 1 && !errors.Is(err, ErrUnavailable) {
 		r.failed(fmt.Errorf("a batch of %d is tried one by one: %w", len(batch), err))

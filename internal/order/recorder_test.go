@@ -320,3 +320,36 @@ func TestUnitGivesUpAfterTooManyRaces(t *testing.T) {
 		t.Errorf("%v after %d tries", err, tries)
 	}
 }
+
+// Combined payments make large units: a batch is cut before it holds more locks
+// than a database has room for.
+func TestRecorderCutsBatchesByFacts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		open := gate(m)
+		most := 0
+		gated := m.before
+		m.before = func(w Want) error { most = max(most, len(w.Orders)); return gated(w) }
+		r := NewRecorder(RecorderOptions{Store: m, Now: clock, NewID: ids(), Committers: 1})
+		var wg sync.WaitGroup
+		for i := range 60 {
+			var facts []Fact
+			for j := range 50 {
+				no := fmt.Sprintf("T%02d-%02d", i, j)
+				facts = append(facts, wx(no, no, KindPaid, 1))
+			}
+			wg.Go(func() {
+				if _, err := r.Record(context.Background(), notify(fmt.Sprint("ntf_", i), facts...)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		open()
+		wg.Wait()
+		_ = r.Close(context.Background())
+		if len(m.orders) != 3000 || most > maxUnitFacts || most < maxUnitFacts/2 {
+			t.Errorf("%d orders, at most %d in a unit", len(m.orders), most)
+		}
+	})
+}

@@ -97,3 +97,20 @@ func TestT10SwallowedCurrency(t *testing.T) {
 	cut := f.Without("bank_type", "cash_fee", "fee_type").With("attach", "x&bank_type=OTHERS&cash_fee=1000&fee_type=HKD")
 	isConflicted(t, accept(t, a, withSign(cut, sign)), order.KindPaid, order.ReasonAmbiguousText)
 }
+
+// A field that the account lists is the merchant's own text, like attach.
+func TestEchoFields(t *testing.T) {
+	echo := func(names ...string) func(*Options) { return func(o *Options) { o.EchoFields = names } }
+	req := v2(fields().With("device_info", "d&total_fee=1"))
+	isConflicted(t, accept(t, newAdapter(t, echo("body")), req), order.KindPaid, order.ReasonAmbiguousText)
+	if n := accept(t, newAdapter(t, echo("body", "device_info")), req); n.Facts[0].Conflict != order.ReasonNone || n.Facts[0].AmountFen != 1000 {
+		t.Errorf("%+v", n.Facts)
+	}
+	for _, name := range []string{"total_fee", "out_trade_no", "", "a b", "a:b"} {
+		o := options()
+		o.EchoFields = []string{name}
+		if p := o.check(); len(p) != 1 || p[0].Field != "echo_fields[0]" {
+			t.Errorf("echo_fields [%q]: %v", name, p)
+		}
+	}
+}

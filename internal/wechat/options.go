@@ -20,6 +20,7 @@ type Options struct {
 	APIv3KeyFile string            `yaml:"api_v3_key_file"` //
 	PublicKeys   []PublicKeyFile   `yaml:"public_keys"`     // WeChat Pay public keys
 	Certificates []CertificateFile `yaml:"certificates"`    // WeChat Pay platform certificates
+	EchoFields   []string          `yaml:"echo_fields"`     // v2: fields besides attach whose text only the merchant writes
 }
 
 // PublicKeyFile names a WeChat Pay public key: its id as the console shows it
@@ -83,6 +84,15 @@ func (o *Options) check() (p provider.Problems) {
 			add(fmt.Sprintf("sub_mchids[%d]", i), `%q is not a merchant number; "*" alone accepts any`, id)
 		}
 	}
+	for i, name := range o.EchoFields {
+		field := fmt.Sprintf("echo_fields[%d]", i)
+		switch {
+		case slices.Contains(actedOn, name):
+			add(field, "%s decides what happens to an order, so its text cannot be free", name)
+		case !isFieldName(name):
+			add(field, "%q is not a field's name: up to %d letters, digits and _", name, maxElementName)
+		}
+	}
 	for i, t := range o.V2SignTypes {
 		if t != signMD5 && t != signHMAC {
 			add(fmt.Sprintf("v2_sign_types[%d]", i), "%q is not a sign type: MD5 or HMAC-SHA256", t)
@@ -103,4 +113,8 @@ func asProblem(p provider.Problems) error {
 		return nil
 	}
 	return p
+}
+
+func isFieldName(s string) bool {
+	return (&flatXML{}).checkName([]byte(s)) == nil
 }

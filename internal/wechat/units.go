@@ -3,13 +3,11 @@ package wechat
 import (
 	"bytes"
 	"encoding/base64"
+	"math"
 	"time"
 )
 
 const (
-	// maxFenDigits keeps every amount, and every sum of amounts, exact in any
-	// JSON reader (below 2^53) and far from the end of int64.
-	maxFenDigits = 15
 	// maxOrderNumber is the longest out_trade_no of any product (medical
 	// insurance; 32 elsewhere), and of out_refund_no.
 	maxOrderNumber = 64
@@ -22,22 +20,20 @@ const (
 	beijing = 8 * time.Hour
 )
 
-// parseFen reads an amount in fen: digits and nothing else, at most
-// maxFenDigits of them. No sign, point or exponent, never a guess.
-func parseFen(b []byte) (int64, bool) {
-	if len(b) > maxFenDigits {
-		return 0, false
-	}
-	return parseDigits(b)
-}
+// parseFen reads an amount in fen. No sign, point or exponent, never a guess.
+func parseFen(b []byte) (int64, bool) { return parseDigits(b) }
 
-// parseDigits reads a number of at most 18 digits.
+// parseDigits reads a number that is digits and nothing else and fits an int64.
 func parseDigits(b []byte) (n int64, ok bool) {
 	for _, c := range b {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
-		n = n*10 + int64(c-'0')
+		digit := int64(c - '0')
+		if n > (math.MaxInt64-digit)/10 {
+			return 0, false
+		}
+		n = n*10 + digit
 	}
 	return n, len(b) > 0
 }

@@ -1,18 +1,20 @@
 package wechat
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
 )
 
 func TestFen(t *testing.T) {
-	for text, want := range map[string]int64{"0": 0, "1": 1, "1000": 1000, "0100": 100, "999999999999999": 999999999999999} {
+	for text, want := range map[string]int64{"0": 0, "1": 1, "1000": 1000, "0100": 100,
+		"9007199254740993": 1<<53 + 1, "9223372036854775807": math.MaxInt64} {
 		if got, ok := parseFen([]byte(text)); !ok || got != want {
 			t.Errorf("%s: %d %v", text, got, ok)
 		}
 	}
-	for _, text := range []string{"", " ", "-1", "+1", "1.0", "1e3", "1,000", "１", "0x1", "1 ", " 1", "9999999999999999", strings.Repeat("9", 40), "٣"} {
+	for _, text := range []string{"", " ", "-1", "+1", "1.0", "1e3", "1,000", "１", "0x1", "1 ", " 1", "9223372036854775808", strings.Repeat("9", 40), "٣"} {
 		if got, ok := parseFen([]byte(text)); ok {
 			t.Errorf("%q: %d", text, got)
 		}

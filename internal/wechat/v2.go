@@ -20,6 +20,9 @@ func (m *message) parseV2() (order.Notification, error) {
 	if fault := x.read(m.req.Body, "xml"); fault != nil {
 		return order.Notification{}, fault.refusal()
 	}
+	if err := onceEach(m.req.Header); err != nil {
+		return order.Notification{}, err
+	}
 	if m.keys.v2 == nil {
 		return order.Notification{}, unproven(CodeNoV2Key, "the account has no API v2 key")
 	}

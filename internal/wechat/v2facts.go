@@ -15,7 +15,7 @@ func (m *message) factsV2() (order.Notification, error) {
 	if err != nil {
 		return order.Notification{}, err
 	}
-	if isAmbiguous(x) {
+	if isAmbiguous(x, m.a.options.EchoFields) {
 		n = m.conflict(n, order.ReasonAmbiguousText)
 	}
 	if !n.Kind.Moves() || isConflict(&n) {
@@ -111,8 +111,8 @@ var actedOn = []string{
 // isAmbiguous says whether the signed text, which joins name=value by & without
 // escaping, can be cut into other fields that mean something else. attach is the
 // merchant's own text, so that &name= in it is no sign of a new cut, with one
-// exception: see swallowsCurrency.
-func isAmbiguous(x *flatXML) bool {
+// exception: see swallowsCurrency. The account may list more such fields.
+func isAmbiguous(x *flatXML, echo []string) bool {
 	for _, f := range x.fields {
 		if bytes.IndexByte(f.value, '&') < 0 {
 			continue
@@ -123,7 +123,7 @@ func isAmbiguous(x *flatXML) bool {
 			}
 			continue
 		}
-		if namesField(f.value) {
+		if namesField(f.value) && !contains(echo, f.name) {
 			return true
 		}
 	}

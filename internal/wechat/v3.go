@@ -70,12 +70,21 @@ func (m *message) parseV3() (order.Notification, error) {
 	return m.factsV3()
 }
 
-// readV3Header demands each header once and in its form.
-func readV3Header(h http.Header) (v3Header, error) {
+// onceEach refuses a Wechatpay-… header that came twice, in a message of either
+// version: the next reader may take the other one.
+func onceEach(h http.Header) error {
 	for name, values := range h {
 		if len(values) > 1 && strings.HasPrefix(name, headerPrefix) {
-			return v3Header{}, unproven(CodeRepeatedHeader, "%s came %d times", name, len(values))
+			return unproven(CodeRepeatedHeader, "%s came %d times", name, len(values))
 		}
+	}
+	return nil
+}
+
+// readV3Header demands each header once and in its form.
+func readV3Header(h http.Header) (v3Header, error) {
+	if err := onceEach(h); err != nil {
+		return v3Header{}, err
 	}
 	v := v3Header{timestamp: first(h, headerTimestamp), nonce: first(h, headerNonce), serial: first(h, headerSerial), signature: first(h, headerSignature)}
 	switch "" {

@@ -83,7 +83,7 @@ func TestT7V3(t *testing.T) {
 	for _, c := range []struct{ old, new string }{
 		{`"total":1000,`, `"total":"1000",`}, {`"total":1000,`, `"total":1000.0,`}, {`"total":1000,`, `"total":1e3,`},
 		{`"total":1000,`, `"total":-1000,`}, {`"total":1000,`, `"total":null,`}, {`"total":1000,`, ``},
-		{`"total":1000,`, `"total":9999999999999999,`}, {`"total":1000,`, `"total":true,`}, {`"total":1000,`, `"total":[1000],`},
+		{`"total":1000,`, `"total":9223372036854775808,`}, {`"total":1000,`, `"total":true,`}, {`"total":1000,`, `"total":[1000],`},
 		{`"amount":{"total":1000,`, `"amount":null,"b":{`}, {`"amount":{"total":1000,`, `"amounts":{"total":1000,`},
 		{txnID, ""}, {`"` + txnID + `"`, `4200`}, {`"` + txnID + `"`, `null`}, {txnID, "42 00"}, {txnID, "420０"}, {txnID, strings.Repeat("4", 33)},
 		{`"success_time":"2026-01-01T12:00:00+08:00"`, `"success_time":"2026-01-01 12:00:00"`},

@@ -38,6 +38,8 @@ var settings = map[string]string{
 	// A generic plan that was made while a table was empty stays, and reads the
 	// whole table when it is full.
 	"plan_cache_mode": "force_custom_plan",
+	// Compiling a statement takes longer than any of ours runs.
+	"jit": "off",
 }
 
 // lookUps hold for the connections that write: all that they read, they look up

@@ -8,18 +8,20 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 )
 
 var errNotPrepared = fmt.Errorf("%w: the database has not been reached yet", order.ErrUnavailable)
 
-// Codes of errors; source: PostgreSQL, Appendix A. NR001 is raised by our own
-// function wrote.
+// Codes of errors; source: PostgreSQL, Appendix A. NR001 and NR002 are raised by
+// our own functions wrote and sealed.
 const (
 	codeUnique       = "23505"
 	codeSerialize    = "40001"
 	codeDeadlock     = "40P01"
 	codeRaceLost     = "NR001"
+	codeSealBroken   = "NR002"
 	codeReadOnly     = "25006"
 	codeIdleTooLong  = "25P03"
 	codeLockNotInDue = "55P03"
@@ -57,7 +59,8 @@ func translate(err error) error {
 	var connect *pgconn.ConnectError
 	var pg *pgconn.PgError
 	switch {
-	case err == nil, errors.Is(err, order.ErrUnavailable), errors.Is(err, order.ErrRace), errors.Is(err, order.ErrUnknown):
+	case err == nil, errors.Is(err, order.ErrUnavailable), errors.Is(err, order.ErrRace), errors.Is(err, order.ErrUnknown),
+		errors.Is(err, idempotency.ErrLost):
 		return err
 	case errors.Is(err, pgx.ErrNoRows):
 		return order.ErrUnknown
@@ -71,6 +74,8 @@ func translate(err error) error {
 	switch pg.Code {
 	case codeRaceLost, codeUnique, codeSerialize, codeDeadlock:
 		return fmt.Errorf("%w: %w", order.ErrRace, err)
+	case codeSealBroken:
+		return fmt.Errorf("%w: %w", order.ErrSealBroken, err)
 	case codeReadOnly, codeIdleTooLong, codeLockNotInDue:
 		return unavailable(err)
 	}

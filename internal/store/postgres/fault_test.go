@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -131,6 +133,40 @@ func TestUnsafeServerIsWarnedOf(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Two instances take copies of the same messages at the same moment. They lock
+// nothing in common, and the ids that each gives stand in another order.
+func TestCopiesAtTwoInstancesMakeNoRing(t *testing.T) {
+	url := pgtest.Database(t)
+	t.Cleanup(func() { wantNoDeadlock(t, url) })
+	instances := []*postgres.Store{open(t, url), open(t, url)}
+	const rounds, batch = 10, 100
+	for round := range rounds {
+		var inside, all sync.WaitGroup
+		inside.Add(len(instances))
+		for i, db := range instances {
+			var c order.Changes
+			for j := range batch {
+				n := order.Row{ID: fmt.Sprintf("ntf_%d_%d_%03d", i, round, j), ReceivedAt: time.Unix(1, 0), FactKey: order.FactKey{1, byte(round), byte(j)}}
+				if i == 1 {
+					n.ID = fmt.Sprintf("ntf_%d_%d_%03d", i, round, batch-j)
+				}
+				c.Notifications = append(c.Notifications, n)
+			}
+			all.Go(func() {
+				err := db.Transact(t.Context(), order.Want{}, func(*order.Found) (*order.Changes, error) {
+					inside.Done()
+					inside.Wait() // both write at once
+					return &c, nil
+				})
+				if err != nil && !errors.Is(err, order.ErrRace) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
 	}
 }
 

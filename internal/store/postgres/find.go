@@ -92,7 +92,12 @@ func find(ctx context.Context, conn *pgxpool.Conn, want *order.Want) (*order.Fou
 	queueRefunds(&batch, findRefundsOfOrders, keys, found)
 	queueRefunds(&batch, findRefunds, refundArrays(want.Refunds), found)
 	queueWaiting(&batch, keys, txns, found)
-	return found, conn.SendBatch(ctx, &batch).Close()
+	stories := queueStories(&batch, want.Stories)
+	if err := conn.SendBatch(ctx, &batch).Close(); err != nil {
+		return nil, err
+	}
+	found.Stories = told(stories)
+	return found, nil
 }
 
 // arrays is a set of keys as unnest reads it: the selective column first.

@@ -1,8 +1,9 @@
-// Package postgres keeps orders, notifications and events in PostgreSQL. Several
+// Package postgres keeps orders, notifications, events and the merchants'
+// requests in PostgreSQL. Several
 // processes may share a database: what one of them is deciding, the others wait
 // for, in one fixed order.
 //
-// The package imports order, row, the migrations and the driver.
+// The package imports order, idempotency, row, the migrations and the driver.
 package postgres
 
 import (
@@ -13,7 +14,10 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/outbox"
+	"github.com/notifyd/notifyd/internal/store/row"
 )
 
 // DefaultCommitters is how many units of work run at once: while one waits for
@@ -24,23 +28,31 @@ const DefaultCommitters = 2
 // Options of a store.
 type Options struct {
 	Committers int // DefaultCommitters when 0
+	// Subscriptions names the endpoints of an event; may be nil.
+	Subscriptions row.Subscriptions
 }
 
 // Store is a PostgreSQL database. It is safe for concurrent use.
 type Store struct {
-	config     *pgxpool.Config
-	committers int
-	writers    *pgxpool.Pool
-	readers    *pgxpool.Pool
-	ready      atomic.Bool
+	config        *pgxpool.Config
+	committers    int
+	subscriptions row.Subscriptions
+	writers       *pgxpool.Pool
+	readers       *pgxpool.Pool
+	ready         atomic.Bool
 
 	preparing sync.Mutex
 	warnings  []string
 }
 
 var (
-	_ order.Store  = (*Store)(nil)
-	_ order.Reader = (*Store)(nil)
+	_ order.Store       = (*Store)(nil)
+	_ order.Reader      = (*Store)(nil)
+	_ outbox.Store      = (*Store)(nil)
+	_ outbox.Desk       = (*Store)(nil)
+	_ order.EventReader = (*Store)(nil)
+	_ idempotency.Store = (*Store)(nil)
+	_ order.Feed        = (*Store)(nil)
 )
 
 // Open reads the URL; it does not connect.
@@ -49,7 +61,7 @@ func Open(url string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the store's URL cannot be read: %w", err) // the driver leaves the password out
 	}
-	s := &Store{config: settle(config), committers: opts.Committers}
+	s := &Store{config: settle(config), committers: opts.Committers, subscriptions: opts.Subscriptions}
 	if s.committers <= 0 {
 		s.committers = DefaultCommitters
 	}

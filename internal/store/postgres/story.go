@@ -144,3 +144,28 @@ func (s *Store) Capture(ctx context.Context, id string) (order.Capture, time.Tim
 	})
 	return c, row.Time(received), err
 }
+
+// queueStories reads the lists that an answer shows besides what the unit
+// decides about. They are filled when the batch is done.
+func queueStories(batch *pgx.Batch, keys []order.Key) map[order.Key]*order.Story {
+	stories := map[order.Key]*order.Story{}
+	for _, key := range row.Keys(keys) {
+		story := &order.Story{}
+		stories[key] = story
+		collect(batch, row.ScanEvent, &story.Events, storyEvents, key)
+		collect(batch, scanNotification, &story.Notifications, storyNotifications, key)
+	}
+	return stories
+}
+
+// told is nil when no story was wanted.
+func told(stories map[order.Key]*order.Story) map[order.Key]order.Story {
+	if len(stories) == 0 {
+		return nil
+	}
+	all := make(map[order.Key]order.Story, len(stories))
+	for key, story := range stories {
+		all[key] = *story
+	}
+	return all
+}

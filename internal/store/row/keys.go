@@ -76,6 +76,7 @@ func Sorted(c *order.Changes) order.Changes {
 			return cmp.Or(cmp.Compare(a.NotificationID, b.NotificationID), cmp.Compare(a.Index, b.Index))
 		}),
 		Events: sorted(c.Events, func(a, b order.Event) int { return cmp.Compare(a.ID, b.ID) }),
+		Seal:   c.Seal,
 	}
 }
 

@@ -44,6 +44,9 @@ func CheckWant(w *order.Want) error {
 	for _, k := range w.Orders {
 		ok = ok && IsKey(k.Merchant, k.OutTradeNo)
 	}
+	for _, k := range w.Stories {
+		ok = ok && IsKey(k.Merchant, k.OutTradeNo)
+	}
 	for _, k := range w.Txns {
 		ok = ok && IsKey(k.Provider, k.ProviderTxnID)
 	}
@@ -99,6 +102,9 @@ func CheckChanges(c *order.Changes) error {
 		e := &c.Events[i]
 		ok = ok && IsKey(e.ID, e.NotificationID, e.Key.Merchant, e.Key.OutTradeNo) &&
 			areTexts(string(e.Type), string(e.Kind), string(e.Reason), string(e.Snapshot))
+	}
+	if s := c.Seal; s != nil {
+		ok = ok && IsKey(s.Merchant, s.Key, s.Token) && areTexts(s.ContentType)
 	}
 	return textError(ok)
 }

@@ -70,6 +70,7 @@ func (u *unit) apply(c *order.Changes) error {
 		func() error { return all(c.Wait, u.insertWaiting) },
 		func() error { return all(c.Done, u.deleteWaiting) },
 		func() error { return all(c.Events, u.insertEvent) },
+		func() error { return u.seal(c.Seal) }, // last: the lock must hold when all else is written
 	)
 }
 

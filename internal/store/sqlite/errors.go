@@ -10,6 +10,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 )
 
@@ -39,7 +40,8 @@ const primary = 0xff
 // translate turns the driver's errors into the store's, by code.
 func translate(err error) error {
 	switch {
-	case err == nil, errors.Is(err, order.ErrUnavailable), errors.Is(err, order.ErrRace), errors.Is(err, order.ErrUnknown):
+	case err == nil, errors.Is(err, order.ErrUnavailable), errors.Is(err, order.ErrRace), errors.Is(err, order.ErrUnknown),
+		errors.Is(err, order.ErrSealBroken), errors.Is(err, idempotency.ErrLost):
 		return err
 	case errors.Is(err, sql.ErrNoRows):
 		return order.ErrUnknown

@@ -80,6 +80,7 @@ func (u *unit) find(want *order.Want) (*order.Found, error) {
 		func() error { return u.findRefunds(findRefundsOfOrders, keys, found) },
 		func() error { return u.findRefunds(findRefunds, refundSet(want.Refunds), found) },
 		func() error { return u.findWaiting(keys, txns, found) },
+		func() error { return u.findStories(want.Stories, found) },
 	)
 	return found, err
 }

@@ -2,7 +2,8 @@
 // owns the file and the lock beside it, and one process owns them: a second one
 // that opens the same file is refused.
 //
-// One connection writes, a few read. The package imports order, row, the
+// One connection writes, a few read. The package imports order,
+// idempotency, row, the
 // migrations, the driver and what asks the operating system for locks.
 package sqlite
 
@@ -13,21 +14,27 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/outbox"
+	"github.com/notifyd/notifyd/internal/store/row"
 )
 
 // Options of a store.
 type Options struct {
 	// Holder is what a second process is told about this one, besides its pid.
 	Holder string
+	// Subscriptions names the endpoints of an event; may be nil.
+	Subscriptions row.Subscriptions
 }
 
 // Store is an SQLite database. It is safe for concurrent use.
 type Store struct {
-	path   string
-	holder string
-	turn   chan struct{} // holds one token while somebody writes
-	ready  atomic.Bool
+	path          string
+	holder        string
+	subscriptions row.Subscriptions
+	turn          chan struct{} // holds one token while somebody writes
+	ready         atomic.Bool
 
 	preparing sync.Mutex
 	lock      *lock
@@ -37,8 +44,13 @@ type Store struct {
 }
 
 var (
-	_ order.Store  = (*Store)(nil)
-	_ order.Reader = (*Store)(nil)
+	_ order.Store       = (*Store)(nil)
+	_ order.Reader      = (*Store)(nil)
+	_ outbox.Store      = (*Store)(nil)
+	_ outbox.Desk       = (*Store)(nil)
+	_ order.EventReader = (*Store)(nil)
+	_ idempotency.Store = (*Store)(nil)
+	_ order.Feed        = (*Store)(nil)
 )
 
 // Open names the database in the file at path; nothing is touched before Prepare.
@@ -50,7 +62,7 @@ func Open(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{path: absolute, holder: opts.Holder, turn: make(chan struct{}, 1)}, nil
+	return &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions, turn: make(chan struct{}, 1)}, nil
 }
 
 // Describe names the database for people.

@@ -131,3 +131,24 @@ func (s *Store) Capture(ctx context.Context, id string) (order.Capture, time.Tim
 	})
 	return c, row.Time(received), err
 }
+
+// findStories reads the lists that an answer shows besides what the unit
+// decides about.
+func (u *unit) findStories(keys []order.Key, found *order.Found) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	found.Stories = map[order.Key]order.Story{}
+	for _, key := range row.Keys(keys) {
+		var story order.Story
+		err := firstError(
+			func() error { return collect(u.each, row.ScanEvent, &story.Events, storyEvents, key) },
+			func() error { return collect(u.each, scanNotification, &story.Notifications, storyNotifications, key) },
+		)
+		if err != nil {
+			return err
+		}
+		found.Stories[key] = story
+	}
+	return nil
+}
