@@ -46,8 +46,8 @@ func (d *daemon) merchantAPI(commands *order.Commands) (httpapi.MerchantAPI, err
 
 func (d *daemon) newSequencer() *order.Sequencer {
 	return order.NewSequencer(order.SequencerOptions{
-		Feed:   d.db,
-		Rest:   func(ctx context.Context) { pause(ctx, sequenceRest) },
+		Feed: d.db,
+		Rest: func(ctx context.Context) { pause(ctx, sequenceRest) },
 		Failed: func(err error) {
 			if !errors.Is(err, order.ErrUnavailable) { // which readiness reports, once
 				d.log.Warn("events have no place in the feed yet", "error", err.Error())
