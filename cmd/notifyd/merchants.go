@@ -17,8 +17,6 @@ const (
 	// sequenceRest is the least time between two rounds of an instance: a place
 	// costs a commit that notifications would share otherwise.
 	sequenceRest = 50 * time.Millisecond
-	// pruneKeysEvery is how often idempotency keys past their time are removed.
-	pruneKeysEvery = 10 * time.Minute
 )
 
 // merchantAPI wires the merchant API to the store.
@@ -46,8 +44,8 @@ func (d *daemon) merchantAPI(commands *order.Commands) (httpapi.MerchantAPI, err
 
 func (d *daemon) newSequencer() *order.Sequencer {
 	return order.NewSequencer(order.SequencerOptions{
-		Feed:   d.db,
-		Rest:   func(ctx context.Context) { pause(ctx, sequenceRest) },
+		Feed: d.db,
+		Rest: func(ctx context.Context) { pause(ctx, sequenceRest) },
 		Failed: func(err error) {
 			if !errors.Is(err, order.ErrUnavailable) { // which readiness reports, once
 				d.log.Warn("events have no place in the feed yet", "error", err.Error())
@@ -67,17 +65,4 @@ func (d *daemon) sequence(ctx context.Context) {
 	tick := time.NewTicker(sequenceEvery)
 	defer tick.Stop()
 	d.sequencer.Run(ctx, tick.C)
-}
-
-// pruneKeys removes idempotency keys that are past their time, a few at a time.
-func (d *daemon) pruneKeys(ctx context.Context) {
-	for {
-		n, err := d.db.PruneKeys(ctx, idempotency.Retention, idempotency.PruneBatch)
-		if err != nil && ctx.Err() == nil {
-			d.log.Warn("old idempotency keys were not removed", "error", err.Error())
-		}
-		if err != nil || n < idempotency.PruneBatch || !pause(ctx, prunePause) {
-			return
-		}
-	}
 }

@@ -92,6 +92,7 @@ them, keeps what they say of each order, and tells the merchant.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
 	root.AddCommand(serveCommand(a), checkCommand(a), replayCommand(a), ordersCommand(a), notificationsCommand(a),
+		eventsCommand(a), endpointsCommand(a),
 		demoCommand(a), versionCommand(a))
 	refuseByUsage(root)
 	return root

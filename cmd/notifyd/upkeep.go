@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/notifyd/notifyd/internal/config"
+	"github.com/notifyd/notifyd/internal/idempotency"
 )
 
 const (
 	keysEvery  = 60 * time.Second // how often key files are looked at
 	flushEvery = time.Second      // how often counts of repeats are written
 	pruneEvery = 10 * time.Minute
-	// pruneBatch notifications lose their raw bytes in one statement: few enough
-	// that acks do not wait for it.
+	// pruneBatch rows are removed in one statement, or lose their raw bytes: few
+	// enough that acks do not wait for it.
 	pruneBatch = 500
 	// prunePause lets notifications go first while there is much to remove.
 	prunePause = 200 * time.Millisecond
@@ -101,16 +102,22 @@ func (d *daemon) flushCopies(ctx context.Context) {
 	_ = d.recorder.FlushCopies(ctx)
 }
 
-// prune removes raw bytes that are older than the retention time, a few at a time.
+// prune removes what is older than its retention time.
 func (d *daemon) prune(ctx context.Context) {
 	before := d.clock().Add(-d.conf.Retention.Raw)
+	d.remove(ctx, "raw bytes of notifications", func() (int, error) { return d.db.PruneRaw(ctx, before, pruneBatch) })
+	d.remove(ctx, "idempotency keys", func() (int, error) { return d.db.PruneKeys(ctx, idempotency.Retention, pruneBatch) })
+}
+
+// remove removes one batch after the other, until one is not full.
+func (d *daemon) remove(ctx context.Context, what string, batch func() (int, error)) {
 	for {
-		n, err := d.db.PruneRaw(ctx, before, pruneBatch)
+		n, err := batch()
 		if err != nil && ctx.Err() == nil {
-			d.log.Warn("raw bytes past their retention were not removed", "error", err.Error())
+			d.log.Warn(what+" past their retention were not removed", "error", err.Error())
 		}
 		if n > 0 {
-			d.log.Info("raw bytes past their retention were removed", "notifications", n)
+			d.log.Info(what+" past their retention were removed", "rows", n)
 		}
 		if err != nil || n < pruneBatch || !pause(ctx, prunePause) {
 			return

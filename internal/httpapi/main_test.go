@@ -184,7 +184,8 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 		PublicListen: "127.0.0.1:0", PrivateListen: "127.0.0.1:0",
 		Accounts:  []Account{{Name: "shop", Provider: "testpay", Adapter: b.adapter}},
 		Merchants: []string{"default"}, Token: testToken,
-		Recorder: b.recorder, Commands: b.commands, Reader: b.reader, API: MerchantAPI{Verifier: verifier},
+		Deliveries: Deliveries{Events: noDeliveries{}, Desk: noDeliveries{}, Outbox: noDeliveries{}},
+		Recorder:   b.recorder, Commands: b.commands, Reader: b.reader, API: MerchantAPI{Verifier: verifier},
 		Heart: heart{func(context.Context) error { return nil }}, Metrics: b.metrics,
 		Now: func() time.Time { return receivedAt },
 		NewID: func(prefix string) string {

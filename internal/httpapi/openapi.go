@@ -43,7 +43,11 @@ func openAPIDocument(version string) ([]byte, error) {
 		},
 		Security: []map[string][]string{{"bearer": {}}},
 	}
+	var sent []string // the names of the bodies that are sent to us
 	for _, op := range slices.Concat((*private)(nil).operations(), merchantOperations()) {
+		if op.body != nil {
+			sent = append(sent, schemaName(reflect.TypeOf(op.body), ""))
+		}
 		item := doc.Paths[op.path]
 		if item == nil {
 			item = &huma.PathItem{}
@@ -57,7 +61,7 @@ func openAPIDocument(version string) ([]byte, error) {
 		}
 	}
 	for name, schema := range registry.Map() {
-		tighten(name, schema)
+		tighten(schema, slices.Contains(sent, name))
 	}
 	return json.Marshal(doc)
 }
@@ -73,8 +77,8 @@ func schemaName(t reflect.Type, hint string) string {
 
 // tighten says what holds everywhere: lists are never null, and answers may gain
 // fields while bodies that are sent to us may not have others.
-func tighten(name string, schema *huma.Schema) {
-	if name != schemaName(reflect.TypeFor[registration](), "") && name != schemaName(reflect.TypeFor[nothing](), "") {
+func tighten(schema *huma.Schema, sent bool) {
+	if !sent {
 		schema.AdditionalProperties = nil
 	}
 	for _, property := range schema.Properties {

@@ -47,7 +47,7 @@ func (a *private) operations() []operation {
 	const orders, oneOrder = "/admin/v1/orders", "/admin/v1/orders/{out_trade_no}"
 	const notifications, oneNotification = "/admin/v1/notifications", "/admin/v1/notifications/{id}"
 	gone := []string{"notification_unknown", "raw_pruned"}
-	return []operation{
+	return append(deliveryOperations(), []operation{
 		{method: "GET", path: orders, id: "listOrders", summary: "List orders, newest first",
 			query: orderFilters, answers: []answer{{200, jsonType, page[order.View]{}}}, problems: merchantProblems, run: (*private).listOrders},
 		{method: "POST", path: orders, id: "registerOrder", summary: "Say what to expect of an order",
@@ -69,7 +69,7 @@ func (a *private) operations() []operation {
 			answers: []answer{{200, rawType, nil}}, problems: gone, run: (*private).getRaw},
 		{method: "GET", path: oneNotification + "/capture", id: "getNotificationCapture", summary: "The request as a capture, for replay",
 			answers: []answer{{200, captureType, nil}}, problems: gone, run: (*private).getCapture},
-	}
+	}...)
 }
 
 // call is one request to an operation.

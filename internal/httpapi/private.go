@@ -34,10 +34,12 @@ type private struct {
 	ready     *readiness
 	document  []byte // the OpenAPI document
 
-	api      MerchantAPI
-	now      func() time.Time
-	waiting  chan struct{} // a slot for each call that waits for an event
-	stopping chan struct{} // closed when no further request is accepted
+	api        MerchantAPI
+	deliveries Deliveries
+	now        func() time.Time
+	newID      func(prefix string) string
+	waiting    chan struct{} // a slot for each call that waits for an event
+	stopping   chan struct{} // closed when no further request is accepted
 }
 
 func (a *private) handler() http.Handler {

@@ -30,12 +30,13 @@ type Options struct {
 	Merchants []string        // the configured ones, without sub-merchants
 	Token     provider.Secret // of the admin API; "" lets nobody in
 
-	Recorder Recorder
-	Commands Commands
-	Reader   order.Reader
-	API      MerchantAPI
-	Heart    Heart
-	Metrics  *Metrics
+	Recorder   Recorder
+	Commands   Commands
+	Reader     order.Reader
+	API        MerchantAPI
+	Deliveries Deliveries
+	Heart      Heart
+	Metrics    *Metrics
 
 	Now     func() time.Time           // read once per notification: its time of receipt
 	NewID   func(prefix string) string // "ntf_" and more, never the same twice
@@ -86,7 +87,7 @@ func New(opt Options) (*Server, error) {
 		draining: s.ready.draining.Load, base: s.base}
 	priv := &private{merchants: opt.Merchants, token: opt.Token, commands: opt.Commands, reader: opt.Reader,
 		metrics: opt.Metrics, edge: edge{opt.Log, opt.Metrics, "private"}, ready: s.ready, document: document,
-		api: opt.API, now: opt.Now, waiting: make(chan struct{}, maxWaiting), stopping: make(chan struct{})}
+		api: opt.API, deliveries: opt.Deliveries, now: opt.Now, newID: opt.NewID, waiting: make(chan struct{}, maxWaiting), stopping: make(chan struct{})}
 	s.public.http = s.newHTTP(pub.handler())
 	s.public.http.ReadTimeout, s.public.http.WriteTimeout = readTimeout, writeTimeout
 	s.private.http = s.newHTTP(priv.handler())

@@ -18,9 +18,6 @@ const (
 	// Retention is how long a key is remembered: longer than anybody sends one
 	// request again, a weekend and a repair included.
 	Retention = 7 * 24 * time.Hour
-	// PruneBatch keys are removed in one statement: few enough that nobody waits
-	// for it.
-	PruneBatch = 500
 	// settleTimeout bounds what follows an effect when nobody waits for the
 	// answer any more.
 	settleTimeout = 3 * time.Second

@@ -143,6 +143,23 @@ func answerIsKept(t *testing.T, db store.DB) {
 	}
 }
 
+// The time of a lock ends a lock and nothing else.
+func answerOutlivesItsLock(t *testing.T, db store.DB) {
+	hold, c := 20*time.Millisecond, idempotency.Claim{}
+	for err := error(idempotency.ErrLost); err != nil; hold *= 2 { // a slow disk needs more
+		c = aClaim("k", int(hold), hold)
+		take(t, db, c)
+		if err = db.FinishKey(t.Context(), c.Lock, anAnswer()); err != nil && !errors.Is(err, idempotency.ErrLost) {
+			t.Fatal(err)
+		}
+	}
+	<-time.After(2 * hold) // only the database's clock can end a lock
+	for i := range 2 {
+		wantRecord(t, "after the lock's time", take(t, db, aClaim(c.Key, i, held)),
+			idempotency.Record{Done: true, Fingerprint: c.Fingerprint, Answer: anAnswer()})
+	}
+}
+
 func lostLockIsWorthNothing(t *testing.T, db store.DB) {
 	wantLost(t, "a key that nobody took", db.FinishKey(t.Context(), aClaim("absent", 1, held).Lock, anAnswer()))
 
@@ -216,4 +233,25 @@ func keysArePruned(t *testing.T, db store.DB) {
 	prune(-time.Hour, 3, 3)
 	prune(-time.Hour, 3, 2)
 	prune(-time.Hour, 3, 0)
+}
+
+// Restored wants what one database knows of requests to be known by another,
+// when copyTable has copied the table of requests.
+func Restored(t *testing.T, was, restored store.DB, copyTable func()) {
+	done, running, dead := aClaim("done", 1, held), aClaim("running", 2, held), aClaim("dead", 3, over)
+	taken := take(t, was, done)
+	take(t, was, running)
+	take(t, was, dead)
+	put(t, was, &order.Changes{Orders: []order.Order{anOrder("T1")}, Seal: aSeal(done.Lock)})
+	copyTable()
+
+	record := take(t, restored, aClaim(done.Key, 4, held))
+	wantRecord(t, "an answered request", record, idempotency.Record{Done: true, Fingerprint: done.Fingerprint, Answer: anAnswer()})
+	if !record.CreatedAt.Equal(taken.CreatedAt) {
+		t.Errorf("created at %v, was %v", record.CreatedAt, taken.CreatedAt)
+	}
+	wantRecord(t, "one that ran", take(t, restored, aClaim(running.Key, 5, held)), idempotency.Record{Fingerprint: running.Fingerprint})
+	if record := take(t, restored, aClaim(dead.Key, 6, held)); !record.Mine {
+		t.Errorf("one that was dead: %+v", record)
+	}
 }

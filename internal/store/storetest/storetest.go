@@ -68,6 +68,7 @@ var alone = []testCase{
 
 	{"idempotency keys belong to a merchant and compare byte for byte", keysAreApart},
 	{"an answer is told as it was stored", answerIsKept},
+	{"an answer outlives its lock", answerOutlivesItsLock},
 	{"a lock that is over stores no answer and gives nothing up", lostLockIsWorthNothing},
 	{"old keys are removed, the oldest first", keysArePruned},
 	{"an answer is committed with its effect", sealIsCommitted},
