@@ -64,12 +64,15 @@ func TestReceiverInNode(t *testing.T) {
 	testReceiver(t, url, shop{db, client.PostgreSQL})
 }
 
+// paidBody is an event of type order.paid; the reason "broken" makes the handler
+// fail after its booking.
+func paidBody(id, reason string) string {
+	return fmt.Sprintf(`{"id":%q,"type":"order.paid","reason":%q,"order":{"out_trade_no":"订单 1","paid_fen":1000}}`, id, reason)
+}
+
 // testReceiver holds a receiver in any language to what the Inbox promises.
 func testReceiver(t *testing.T, url string, db shop) {
-	now := time.Now()
-	body := func(id, reason string) string {
-		return fmt.Sprintf(`{"id":%q,"type":"order.paid","reason":%q,"order":{"out_trade_no":"订单 1","paid_fen":1000}}`, id, reason)
-	}
+	now, body := time.Now(), paidBody
 	post := func(header http.Header, body string) int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 		if err != nil {
@@ -97,26 +100,7 @@ func testReceiver(t *testing.T, url string, db shop) {
 	if n := db.count(t, "select count(*) from bookings where event_id = 'evt_1' and fen = 1000"); n != 1 {
 		t.Errorf("20 deliveries made %d bookings", n)
 	}
-	refused := map[string]struct {
-		header http.Header
-		body   string
-	}{
-		"a stranger's":         {delivery(t, "evt_2", body("evt_2", ""), now, "whsec_"+strings.Repeat("QUJD", 8)), body("evt_2", "")},
-		"another body":         {delivery(t, "evt_2", body("evt_2", ""), now, hookSecret), body("evt_2", " ")},
-		"another id":           {delivery(t, "evt_3", body("evt_2", ""), now, hookSecret), body("evt_2", "")},
-		"an old one":           {delivery(t, "evt_2", body("evt_2", ""), now.Add(-6*time.Minute), hookSecret), body("evt_2", "")},
-		"one from the future":  {delivery(t, "evt_2", body("evt_2", ""), now.Add(6*time.Minute), hookSecret), body("evt_2", "")},
-		"no headers":           {http.Header{}, body("evt_2", "")},
-		"an empty signature":   {delivery(t, "evt_2", body("evt_2", ""), now), body("evt_2", "")},
-		"a strange signature":  {delivery(t, "evt_2", body("evt_2", ""), now, hookSecret), body("evt_2", "")},
-		"a strange timestamp":  {delivery(t, "evt_2", body("evt_2", ""), now, hookSecret), body("evt_2", "")},
-		"a negative timestamp": {delivery(t, "evt_2", body("evt_2", ""), now, hookSecret), body("evt_2", "")},
-	}
-	refused["another id"].header.Set("webhook-id", "evt_2x")
-	refused["a strange signature"].header.Set("webhook-signature", "v1,\xe9 v1 ,")
-	refused["a strange timestamp"].header.Set("webhook-timestamp", "\xb2\xb2\xb2\xb2\xb2\xb2\xb2\xb2\xb2\xb2")
-	refused["a negative timestamp"].header.Set("webhook-timestamp", "-767225600")
-	for name, test := range refused {
+	for name, test := range notProven(t, now) {
 		if status := post(test.header, test.body); status != 401 {
 			t.Errorf("%s: %d", name, status)
 		}
@@ -145,6 +129,35 @@ func testReceiver(t *testing.T, url string, db shop) {
 	if ran, err := db.inbox(t, db.book).Receive(t.Context(), client.Event{ID: "evt_4"}); ran || err != nil {
 		t.Errorf("the inbox does not know what the receiver took: %v, %v", ran, err)
 	}
+}
+
+// sent is a delivery as it is sent.
+type sent struct {
+	header http.Header
+	body   string
+}
+
+// notProven are deliveries that must be refused.
+func notProven(t *testing.T, now time.Time) map[string]sent {
+	t.Helper()
+	body := paidBody("evt_2", "")
+	refused := map[string]sent{
+		"a stranger's":         {delivery(t, "evt_2", body, now, "whsec_"+strings.Repeat("QUJD", 8)), body},
+		"another body":         {delivery(t, "evt_2", body, now, hookSecret), body + " "},
+		"another id":           {delivery(t, "evt_3", body, now, hookSecret), body},
+		"an old one":           {delivery(t, "evt_2", body, now.Add(-6*time.Minute), hookSecret), body},
+		"one from the future":  {delivery(t, "evt_2", body, now.Add(6*time.Minute), hookSecret), body},
+		"no headers":           {http.Header{}, body},
+		"an empty signature":   {delivery(t, "evt_2", body, now), body},
+		"a strange signature":  {delivery(t, "evt_2", body, now, hookSecret), body},
+		"a strange timestamp":  {delivery(t, "evt_2", body, now, hookSecret), body},
+		"a negative timestamp": {delivery(t, "evt_2", body, now, hookSecret), body},
+	}
+	refused["another id"].header.Set("webhook-id", "evt_2x")
+	refused["a strange signature"].header.Set("webhook-signature", "v1,\xe9 v1 ,")
+	refused["a strange timestamp"].header.Set("webhook-timestamp", "\xb2\xb2\xb2\xb2\xb2\xb2\xb2\xb2\xb2\xb2")
+	refused["a negative timestamp"].header.Set("webhook-timestamp", "-767225600")
+	return refused
 }
 
 // serve starts a receiver, which says its port in its first line, and returns
