@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +18,13 @@ import (
 
 // feed answers from a list of events, two at a time, and holds a request to its
 // end as notifyd does.
-type feed struct{ last int64 }
+type feed struct{ last atomic.Int64 }
+
+func newFeed(last int64) *feed {
+	f := &feed{}
+	f.last.Store(last)
+	return f
+}
 
 func (f *feed) page(uri string) *http.Response {
 	u, _ := url.Parse(uri) // a client made it
@@ -26,7 +33,7 @@ func (f *feed) page(uri string) *http.Response {
 	_, _ = fmt.Sscan(u.Query().Get("after"), &after) // 0 is the beginning
 	wait, _ = time.ParseDuration(u.Query().Get("wait"))
 	var items []string
-	for seq := after + 1; seq <= f.last && len(items) < 2; seq++ {
+	for seq := after + 1; seq <= f.last.Load() && len(items) < 2; seq++ {
 		items = append(items, fmt.Sprintf(`{"id":"evt_%d","seq":%d,"type":"order.paid"}`, seq, seq))
 	}
 	if len(items) == 0 {
@@ -37,7 +44,7 @@ func (f *feed) page(uri string) *http.Response {
 
 func TestFollowReadsEveryEventOnceAndWaitsOutOutages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{last: 5}
+		f := newFeed(5)
 		s := &server{reply: func(n int, a attempt) (*http.Response, error) {
 			if n > 1 && n < 60 { // longer than a call would try
 				return nil, errors.New("connection refused")
@@ -55,7 +62,7 @@ func TestFollowReadsEveryEventOnceAndWaitsOutOutages(t *testing.T) {
 			}
 			seen = append(seen, e.Seq)
 			if e.Seq == 5 {
-				time.AfterFunc(time.Minute, func() { f.last = 6 })
+				time.AfterFunc(time.Minute, func() { f.last.Store(6) })
 			}
 			if e.Seq == 6 {
 				cancel()
@@ -106,7 +113,7 @@ func TestFollowEndsWithWhatWaitingDoesNotSolve(t *testing.T) {
 }
 
 func TestFollowStopsWhenItsReaderDoes(t *testing.T) {
-	f := &feed{last: 100}
+	f := newFeed(100)
 	s := &server{reply: func(_ int, a attempt) (*http.Response, error) { return f.page(a.uri), nil }}
 	for e := range newClient(t, s).Follow(t.Context(), 0) {
 		if e.Seq == 3 {

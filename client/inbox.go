@@ -124,6 +124,11 @@ func (i *Inbox) transact(ctx context.Context, do func(tx *sql.Tx) (bool, error))
 		return false, err
 	}
 	if err := tx.Commit(); err != nil {
+		// When the context ends, database/sql may say only that the transaction
+		// is over.
+		if end := ctx.Err(); end != nil {
+			err = end
+		}
 		return false, fmt.Errorf("the inbox cannot commit: %w", err)
 	}
 	return ran, nil

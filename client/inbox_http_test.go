@@ -134,7 +134,7 @@ func TestRefusedDeliveriesRunNothing(t *testing.T) {
 // delivery before runs no second time.
 func TestFollowKeepsItsPlace(t *testing.T) {
 	onBoth(t, func(t *testing.T, db shop) {
-		f := &feed{last: 5}
+		f := newFeed(5)
 		broken := errors.New("the stock is locked")
 		var ran []string
 		failAt := "evt_3"
