@@ -32,6 +32,7 @@ const (
 	standard   = "github.com/standard-webhooks/standard-webhooks/libraries" // a second opinion on signatures
 	wechatSDK  = "github.com/wechatpay-apiv3/wechatpay-go"
 	alipaySDK  = "github.com/smartwalle"
+	retry      = "github.com/sethvargo/go-retry"
 )
 
 // importLaw says who may import whom. It goes from the outside in: cmd knows
@@ -59,7 +60,7 @@ var importLaw = map[string]allowed{
 	"internal/crashtest":               {}, // tests of the whole program from outside
 	"internal/admin":                   {ours: []string{"internal/httpapi"}},
 	"migrations":                       {},
-	"client":                           {},
+	"client":                           {theirs: []string{retry}}, // public: nothing of what is internal
 }
 
 // adapterLaw holds for every provider's adapter: the contract, the domain, the
@@ -71,7 +72,8 @@ var adapterLaw = allowed{ours: []string{"internal/order", "internal/provider"}, 
 var beyondLaw = map[string][]string{
 	"internal/alipay":    {yaml}, // options as a file writes them
 	"internal/wechat":    {yaml},
-	"internal/crashtest": {sqlite}, // looks into a file that the program left
+	"internal/crashtest": {sqlite},      // looks into a file that the program left
+	"client":             {sqlite, pgx}, // the inbox runs in a merchant's own database
 }
 
 // testTools may be imported by any test.
