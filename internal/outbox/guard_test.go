@@ -155,19 +155,14 @@ func newTrap(t *testing.T) *trap {
 	}
 	tr := &trap{}
 	_, tr.port, _ = net.SplitHostPort(listener.Addr().String())
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			c, err := listener.Accept()
-			if err != nil {
-				return
-			}
+	server := &http.Server{Handler: http.NotFoundHandler(), ConnState: func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
 			tr.connections.Add(1)
-			_, _ = io.WriteString(c, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-			_ = c.Close()
 		}
-	})
-	t.Cleanup(func() { _ = listener.Close(); serving.Wait() })
+	}}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) })
+	t.Cleanup(func() { _ = server.Close(); serving.Wait() })
 	return tr
 }
 
