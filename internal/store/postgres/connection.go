@@ -132,7 +132,7 @@ func (s *Store) on(ctx context.Context, pool *pgxpool.Pool, work func(*pgxpool.C
 		return err
 	}
 	defer conn.Release() // one with an open transaction is closed, not kept
-	return settleError(conn.Conn(), work(conn))
+	return s.settleError(conn.Conn(), work(conn))
 }
 
 // each calls scan for every row of a query.

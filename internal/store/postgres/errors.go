@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"syscall"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -23,6 +25,8 @@ const (
 	codeRaceLost     = "NR001"
 	codeSealBroken   = "NR002"
 	codeReadOnly     = "25006"
+	codeShutdown     = "57P01"
+	codeCrash        = "57P02"
 	codeIdleTooLong  = "25P03"
 	codeLockNotInDue = "55P03"
 )
@@ -33,6 +37,30 @@ const (
 var away = map[string]bool{"08": true, "53": true, "57": true, "58": true, "XX": true}
 
 func unavailable(err error) error { return fmt.Errorf("%w: %w", order.ErrUnavailable, err) }
+
+// lost says that the server went away under a connection, in contrast to a unit
+// whose own time ran out.
+func lost(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code == codeShutdown || pg.Code == codeCrash
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// settleError is what an error that came from conn means. When the server went
+// away, every idle connection went with it: they are all given up at once, so
+// that a restart costs the units that were under way, and not one more for each
+// connection.
+func (s *Store) settleError(conn *pgx.Conn, err error) error {
+	if lost(err) {
+		for _, pool := range s.pools() {
+			pool.Reset()
+		}
+	}
+	return settleError(conn, err)
+}
 
 // settleError translates an error that came from conn, and closes the
 // connection where it must not be used again.

@@ -25,7 +25,7 @@ func (s *Store) Transact(ctx context.Context, want order.Want, decide func(*orde
 	defer conn.Release() // one with an open transaction is closed, not kept: also when decide panics
 	found, err := find(ctx, conn, &want)
 	if err != nil {
-		return end(conn, err)
+		return s.end(conn, err)
 	}
 	changes, err := decide(found)
 	if err != nil || changes == nil || changes.Empty() {
@@ -42,14 +42,14 @@ func (s *Store) Transact(ctx context.Context, want order.Want, decide func(*orde
 	}
 	sorted := row.Sorted(changes)
 	if err := s.apply(ctx, conn, &sorted); err != nil {
-		return end(conn, err)
+		return s.end(conn, err)
 	}
 	return nil
 }
 
 // end ends a transaction that failed.
-func end(conn *pgxpool.Conn, err error) error {
-	err = settleError(conn.Conn(), err)
+func (s *Store) end(conn *pgxpool.Conn, err error) error {
+	err = s.settleError(conn.Conn(), err)
 	rollback(conn)
 	return err
 }
