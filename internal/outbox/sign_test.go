@@ -131,24 +131,26 @@ func TestTheGoLibraryAcceptsDeliveries(t *testing.T) {
 	}
 }
 
-// offline is the variable that says that the npm registry cannot be reached.
-const offline = "NOTIFYD_TEST_OFFLINE"
-
-// The JavaScript library, where there is Node.js to run it.
+// The JavaScript library, where there are Node.js to run it and a registry to
+// have it from. CI has both; elsewhere it is said that this was not shown.
 func TestTheJavaScriptLibraryAcceptsDeliveries(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Log("there is no Node.js here")
+		if os.Getenv("CI") != "" {
+			t.Fatal("CI has no Node.js: apt-get install nodejs npm")
+		}
+		t.Log("NOT SHOWN: there is no Node.js here")
 		return
 	}
 	dir := t.TempDir()
-	install := exec.CommandContext(t.Context(), "npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline", "standardwebhooks@1.1.1")
+	install := exec.CommandContext(t.Context(), "npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline",
+		"--fetch-retries", "1", "--fetch-timeout", "20000", "standardwebhooks@1.1.1")
 	if out, err := install.CombinedOutput(); err != nil {
-		if os.Getenv(offline) != "" {
-			t.Logf("%s is set, and the library is not at hand", offline)
+		if os.Getenv("CI") == "" {
+			t.Logf("NOT SHOWN: npm install standardwebhooks: %v\n%s", err, out)
 			return
 		}
-		t.Fatalf("npm install standardwebhooks: %v (without a network, set %s=1)\n%s", err, offline, out)
+		t.Fatalf("npm install standardwebhooks: %v\n%s", err, out)
 	}
 	type check struct {
 		Secret string      `json:"secret"`
