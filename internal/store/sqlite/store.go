@@ -34,7 +34,8 @@ type Store struct {
 	preparing sync.Mutex
 	lock      *lock
 	writer    *writer
-	reader    *sql.DB
+	reader    *sql.DB // people who ask
+	looker    *sql.DB // the look-ups before a unit: is it a repeat?
 	warnings  []string
 }
 
@@ -82,8 +83,10 @@ func (s *Store) Close() error {
 // letGo closes whatever is open.
 func (s *Store) letGo() error {
 	var all []error
-	if s.reader != nil {
-		all = append(all, s.reader.Close())
+	for _, db := range []*sql.DB{s.reader, s.looker} {
+		if db != nil {
+			all = append(all, db.Close())
+		}
 	}
 	if s.writer != nil {
 		all = append(all, s.writer.close())
@@ -92,6 +95,6 @@ func (s *Store) letGo() error {
 	if s.lock != nil {
 		all = append(all, s.lock.release())
 	}
-	s.reader, s.writer, s.lock = nil, nil, nil
+	s.reader, s.looker, s.writer, s.lock = nil, nil, nil, nil
 	return errors.Join(all...)
 }

@@ -22,7 +22,7 @@ where id in (select id from notifications where body is not null and received_at
 // Known reads which fact keys are recorded.
 func (s *Store) Known(ctx context.Context, keys []order.FactKey) (map[order.FactKey]order.Ref, error) {
 	known := map[order.FactKey]order.Ref{}
-	err := s.read(ctx, func(m *moment) error { return findAllKnown(m.each, keys, known) })
+	err := s.lookUp(ctx, func(m *moment) error { return findAllKnown(m.each, keys, known) })
 	return known, err
 }
 
@@ -32,7 +32,7 @@ func (s *Store) Payments(ctx context.Context, txns []order.TxnKey) (map[order.Tx
 	if err := row.CheckWant(&order.Want{Txns: txns}); err != nil {
 		return payments, err
 	}
-	err := s.read(ctx, func(m *moment) error { return findAllPayments(m.each, findPayments, txnSet(txns), payments) })
+	err := s.lookUp(ctx, func(m *moment) error { return findAllPayments(m.each, findPayments, txnSet(txns), payments) })
 	return payments, err
 }
 
