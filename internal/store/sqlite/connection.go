@@ -26,6 +26,9 @@ const (
 	// checkpointPages is after how many written pages (of 4 KiB) they are moved
 	// from the log into the database: a page that many commits touch is moved once.
 	checkpointPages = 4000
+	// leastFreeBytes must be free on the disk: room for the largest notification
+	// and the pages that its commit touches.
+	leastFreeBytes = 4 << 20
 	// walLimitBytes is what a write-ahead log that grew under load is cut back to.
 	walLimitBytes = 64 << 20
 )

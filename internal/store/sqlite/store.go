@@ -29,6 +29,7 @@ type Store struct {
 	path   string
 	holder string
 	turn   chan struct{} // holds one token while somebody writes
+	least  uint64        // bytes that must be free on the disk
 	ready  atomic.Bool
 
 	preparing sync.Mutex
@@ -54,7 +55,7 @@ func Open(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{path: absolute, holder: opts.Holder, turn: make(chan struct{}, 1)}, nil
+	return &Store{path: absolute, holder: opts.Holder, turn: make(chan struct{}, 1), least: leastFreeBytes}, nil
 }
 
 // Describe names the database for people.

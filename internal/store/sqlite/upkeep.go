@@ -52,8 +52,15 @@ func (s *Store) AddCopies(ctx context.Context, copies map[string]int64) error {
 	})
 }
 
-// Beat writes one row durably: while it does, notifications can be taken.
+// Beat writes one row durably: while it does, notifications can be taken. Its own
+// page finds room on a full disk where nothing else does, so room is asked for.
 func (s *Store) Beat(ctx context.Context) error {
+	if !s.ready.Load() {
+		return errNotPrepared
+	}
+	if err := checkRoom(s.path, s.least); err != nil {
+		return err
+	}
 	return s.write(ctx, func(u *unit) error {
 		_, err := u.exec(beat)
 		return err
