@@ -42,7 +42,7 @@ fuzz: ## every fuzz target of the module, 20 s each (FUZZTIME=10m)
 .PHONY: cover
 cover: ## coverage per package, and coverage.out for `go tool cover -html=coverage.out`
 	@scripts/need-postgres
-	go test -coverpkg=./cmd/...,./internal/... -coverprofile=coverage.out ./...
+	go test -coverpkg=./cmd/...,./internal/...,./client -coverprofile=coverage.out ./...
 	@go tool cover -func=coverage.out | tail -n 1
 
 .PHONY: chaos

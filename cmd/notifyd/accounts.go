@@ -115,12 +115,11 @@ func checkStore(c *config.Config, report *config.Report) {
 // allEvents in an endpoint's list stands for every type.
 const allEvents = "*"
 
-func eventTypes() []string {
-	return []string{
-		string(order.EventCreated), string(order.EventPending), string(order.EventPaid), string(order.EventShipped),
-		string(order.EventCompleted), string(order.EventCancelled), string(order.EventClosed), string(order.EventRefunded),
-		string(order.EventRefundFailed), string(order.EventFinished), string(order.EventConflict), string(order.EventUnhandled),
+func eventTypes() (names []string) {
+	for _, t := range order.EventTypes() {
+		names = append(names, string(t))
 	}
+	return names
 }
 
 // checkEvents refuses event types that never come: an endpoint would wait for

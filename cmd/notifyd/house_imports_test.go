@@ -29,8 +29,10 @@ const (
 	goleak     = "go.uber.org/goleak"
 	testscript = "github.com/rogpeppe/go-internal"
 	porcupine  = "github.com/anishathalye/porcupine"
+	standard   = "github.com/standard-webhooks/standard-webhooks/libraries" // a second opinion on signatures
 	wechatSDK  = "github.com/wechatpay-apiv3/wechatpay-go"
 	alipaySDK  = "github.com/smartwalle"
+	retry      = "github.com/sethvargo/go-retry"
 )
 
 // importLaw says who may import whom. It goes from the outside in: cmd knows
@@ -51,14 +53,14 @@ var importLaw = map[string]allowed{
 	"internal/store":                   {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/sqlite", "internal/store/postgres"}},
 	"internal/store/sqlite":            {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{sqlite, goose, xsys}},
 	"internal/store/postgres":          {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{pgx, goose}},
-	"internal/store/row":               {ours: []string{"internal/order", "internal/idempotency"}},
+	"internal/store/row":               {ours: []string{"internal/order", "internal/outbox", "internal/idempotency"}},
 	"internal/store/storetest":         {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store"}, theirs: []string{cmp, rapid}},
 	"internal/store/postgres/pgtest":   {ours: []string{"internal/store/postgres", "migrations"}, theirs: []string{pgx}},
 	"internal/httpapi":                 {ours: []string{"internal/order", "internal/provider", "internal/outbox", "internal/idempotency"}, theirs: []string{chi, huma, prometheus, ulid}},
 	"internal/crashtest":               {}, // tests of the whole program from outside
 	"internal/admin":                   {ours: []string{"internal/httpapi"}},
 	"migrations":                       {},
-	"client":                           {},
+	"client":                           {theirs: []string{retry}}, // public: nothing of what is internal
 }
 
 // adapterLaw holds for every provider's adapter: the contract, the domain, the
@@ -70,11 +72,12 @@ var adapterLaw = allowed{ours: []string{"internal/order", "internal/provider"}, 
 var beyondLaw = map[string][]string{
 	"internal/alipay":    {yaml}, // options as a file writes them
 	"internal/wechat":    {yaml},
-	"internal/crashtest": {sqlite}, // looks into a file that the program left
+	"internal/crashtest": {sqlite},      // looks into a file that the program left
+	"client":             {sqlite, pgx}, // the inbox runs in a merchant's own database
 }
 
 // testTools may be imported by any test.
-var testTools = []string{cmp, rapid, goleak, testscript, porcupine}
+var testTools = []string{cmp, rapid, goleak, testscript, porcupine, standard}
 
 // lawOf is the law of a folder: its own, or that of the nearest folder above.
 func lawOf(folder string) (allowed, bool) {

@@ -154,9 +154,19 @@ func (f filters) query() url.Values {
 func (f filters) page(c *cobra.Command) {
 	f.flag(c, "provider", "provider", "only those of a `provider`")
 	f.flag(c, "account", "account", "only those of an `account`")
+	f.common(c)
+}
+
+// span adds whose and of which time.
+func (f filters) span(c *cobra.Command) {
 	f.flag(c, "since", "since", "from this `time` on, for instance 2026-01-02T15:04:05+08:00")
 	f.flag(c, "until", "until", "before this `time`")
 	f.flag(c, "merchant", "merchant", "only those of a `merchant`, or merchant/sub-merchant")
+}
+
+// common adds what every list of what happened has.
+func (f filters) common(c *cobra.Command) {
+	f.span(c)
 	f.flag(c, "limit", "limit", "how `many`, 1 to 200 (default 50)")
 	f.flag(c, "cursor", "cursor", "go on where the last `page` ended")
 }

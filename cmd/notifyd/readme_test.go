@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/provider/forge"
 )
 
@@ -69,6 +70,28 @@ func TestReadmeDemoIsARealRun(t *testing.T) {
 	for _, readme := range readmes {
 		if shown := fenced(t, readme, "text demo")[0]; strings.TrimSpace(shown) != strings.TrimSpace(out) {
 			t.Errorf("%s does not show what the demo does now:\n%s", readme, out)
+		}
+	}
+}
+
+// The signature that the READMEs show for whoever writes a client is the one
+// that the server wants.
+func TestReadmeSignature(t *testing.T) {
+	for _, readme := range readmes {
+		text, err := os.ReadFile(filepath.Join("..", "..", readme))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(fenced(t, readme, "text signature")[0], "\n"), "\n")
+		signed := idempotency.Signed{Method: lines[0], URI: lines[1], Timestamp: lines[2], Key: lines[3],
+			Body: []byte(`{"out_trade_no":"T1001","amount_fen":1000}`)}
+		if want := strings.Join(lines, "\n"); signed.Text() != want {
+			t.Errorf("%s shows the lines\n%s\nsigned is\n%s", readme, want, signed.Text())
+		}
+		for _, shown := range []string{"throw-away-secret-for-tests-only", string(signed.Body), signed.Sign("throw-away-secret-for-tests-only")} {
+			if !strings.Contains(string(text), "`"+shown+"`") {
+				t.Errorf("%s does not show %s", readme, shown)
+			}
 		}
 	}
 }

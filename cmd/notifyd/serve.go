@@ -18,6 +18,7 @@ import (
 	"github.com/notifyd/notifyd/internal/config"
 	"github.com/notifyd/notifyd/internal/httpapi"
 	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/outbox"
 	"github.com/notifyd/notifyd/internal/provider"
 	"github.com/notifyd/notifyd/internal/store"
 )
@@ -74,13 +75,17 @@ type daemon struct {
 	recorder *order.Recorder
 	server   *httpapi.Server
 
+	sequencer       *order.Sequencer
+	outbox          *outbox.Outbox
+	deliveryMetrics *httpapi.DeliveryMetrics
+
 	prepared chan struct{} // closed when the store can be used
 	tasks    sync.WaitGroup
 }
 
 // serve runs until ctx ends, in the order: store, listeners, ready; and back.
 func (a *app) serve(ctx context.Context, conf *config.Config, accounts map[string]account, log *slog.Logger) error {
-	db, err := store.Open(conf.Store.Reveal(), store.Options{Holder: "notifyd serve, public " + conf.Listen})
+	db, err := store.Open(conf.Store.Reveal(), store.Options{Holder: "notifyd serve, public " + conf.Listen, Subscriptions: subscriptions(conf)})
 	if err != nil {
 		return exitWith(exitConfig, "%w", err)
 	}
@@ -109,6 +114,10 @@ func (d *daemon) run(ctx context.Context, end context.CancelCauseFunc) error {
 		return nil // a signal, or serve has the store's fault
 	}
 	metrics := httpapi.NewMetrics(thisBuild().Version)
+	d.sequencer = d.newSequencer()
+	if err := d.newOutbox(metrics); err != nil {
+		return err
+	}
 	d.recorder = d.newRecorder(metrics)
 	metrics.Queue(d.recorder.QueueLength)
 	if err := d.listen(ctx, metrics); err != nil {
@@ -122,6 +131,9 @@ func (d *daemon) run(ctx context.Context, end context.CancelCauseFunc) error {
 	d.tasks.Go(func() { d.watchKeys(ctx, hangups) })
 	d.tasks.Go(func() { d.every(ctx, flushEvery, d.flushCopies) })
 	d.tasks.Go(func() { d.every(ctx, pruneEvery, d.prune) })
+	d.tasks.Go(func() { d.sequence(ctx) })
+	d.tasks.Go(func() { d.deliver(ctx) })
+	d.tasks.Go(func() { d.every(ctx, backlogEvery, d.countBacklogs) })
 	err := d.server.Run(ctx)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.conf.ShutdownTimeout/recorderShare)
 	defer cancel()
@@ -168,20 +180,33 @@ func (d *daemon) newRecorder(metrics *httpapi.Metrics) *order.Recorder {
 		Store: d.db, Now: d.clock, NewID: newID, Committers: d.db.Committers(),
 		RequireRegistration: d.conf.Orders.RequireRegistration,
 		Batch:               metrics.Batch,
-		Committed:           func(events []order.Event) { metrics.Committed(d.log, events) },
+		Committed:           d.committed(metrics),
 		Failed:              func(err error) { d.log.Warn("a unit of work failed", "error", err.Error()) },
 	})
 }
 
+// committed is told of events after each commit.
+func (d *daemon) committed(metrics *httpapi.Metrics) func([]order.Event) {
+	return func(events []order.Event) {
+		d.sequencer.Wake()
+		metrics.Committed(d.log, events)
+	}
+}
+
 // listen makes the server and opens its listeners.
 func (d *daemon) listen(ctx context.Context, metrics *httpapi.Metrics) (err error) {
+	commands := &order.Commands{Store: d.db, Now: d.clock, NewID: newID,
+		RequireRegistration: d.conf.Orders.RequireRegistration, Committed: d.committed(metrics)}
+	api, err := d.merchantAPI(commands)
+	if err != nil {
+		return err
+	}
 	opt := httpapi.Options{
 		PublicListen: d.conf.Listen, PrivateListen: d.conf.Admin.Listen, Token: provider.Secret(d.conf.Admin.Token),
 		Recorder: d.recorder, Reader: d.db, Heart: d.db, Metrics: metrics,
-		Commands: &order.Commands{Store: d.db, Now: d.clock, NewID: newID,
-			RequireRegistration: d.conf.Orders.RequireRegistration,
-			Committed:           func(events []order.Event) { metrics.Committed(d.log, events) }},
-		Now: d.clock, NewID: newID, Log: d.log, Version: thisBuild().Version,
+		Commands: commands, API: api,
+		Deliveries: httpapi.Deliveries{Events: d.db, Desk: d.db, Pause: d.db.Pause, Outbox: d.outbox},
+		Now:        d.clock, NewID: newID, Log: d.log, Version: thisBuild().Version,
 		DrainDelay:      d.conf.DrainDelay,
 		ShutdownTimeout: d.conf.ShutdownTimeout - d.conf.ShutdownTimeout/recorderShare,
 	}

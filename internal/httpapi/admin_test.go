@@ -167,7 +167,7 @@ func TestMerchantParameter(t *testing.T) {
 func TestPathsAndMethodsOfThePrivateListener(t *testing.T) {
 	t.Parallel()
 	b := serve(t, nil)
-	for path, code := range map[string]string{"/": "not_found", "/admin/": "not_found", "/admin": "not_found", "/v1/orders": "not_found",
+	for path, code := range map[string]string{"/": "not_found", "/admin/": "not_found", "/admin": "not_found", "/v1": "not_found",
 		"/notify": "not_found", "/docs": "not_found", "/schemas/Order.json": "not_found", "/openapi.yaml": "not_found"} {
 		wantProblem(t, path, b.send(t, "GET", path, ""), 404, code)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/outbox"
 )
 
 // commands notes what it is told and answers as set.
@@ -97,4 +98,31 @@ func (r *reader) Capture(_ context.Context, id string) (order.Capture, time.Time
 		return c, time.Time{}, order.ErrUnknown
 	}
 	return c, r.capturedSince, r.err
+}
+
+// noDeliveries is a process without endpoints and events.
+type noDeliveries struct {
+	outbox.Desk
+	Outbox
+	order.EventReader
+}
+
+func (noDeliveries) Endpoints() []outbox.Endpoint { return nil }
+func (noDeliveries) Endpoint(string) (outbox.Endpoint, outbox.Standing, bool) {
+	return outbox.Endpoint{}, outbox.Standing{}, false
+}
+func (noDeliveries) Wake() {}
+func (noDeliveries) Events(context.Context, order.EventFilter) ([]order.Event, error) {
+	return nil, nil
+}
+func (noDeliveries) Event(context.Context, string) (order.Event, error) {
+	return order.Event{}, order.ErrUnknown
+}
+func (noDeliveries) Deliveries(context.Context, outbox.Filter) ([]outbox.Delivery, error) {
+	return nil, nil
+}
+func (noDeliveries) Pauses(context.Context) ([]outbox.Pause, error)     { return nil, nil }
+func (noDeliveries) Backlogs(context.Context) ([]outbox.Backlog, error) { return nil, nil }
+func (noDeliveries) ResendPage(context.Context, outbox.Filter, time.Time, bool) (outbox.ResentPage, error) {
+	return outbox.ResentPage{}, nil
 }

@@ -176,7 +176,8 @@ func peer(r *http.Request) string {
 
 // pathClass is the path as far as it is ours, without what strangers put there.
 func pathClass(path string) string {
-	for _, prefix := range []string{"/notify/", "/admin/v1/orders", "/admin/v1/notifications", "/admin/", "/v1/"} {
+	for _, prefix := range []string{"/notify/", "/admin/v1/orders", "/admin/v1/notifications", "/admin/v1/events", "/admin/v1/deliveries",
+		"/admin/v1/endpoints", "/admin/", "/v1/orders", "/v1/events", "/v1/"} {
 		if strings.HasPrefix(path, prefix) {
 			return prefix
 		}

@@ -139,7 +139,7 @@ func TestNotifications(t *testing.T) {
 // the fields that are sent.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
-	b := serve(t, nil)
+	b, merchant := serve(t, nil), newDesk(t)
 	oneOrder(b, t1)
 	got := b.send(t, "GET", "/openapi.json", "")
 	var doc struct {
@@ -157,12 +157,18 @@ func TestOpenAPI(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.body), &doc); err != nil || got.status != 200 || !strings.HasPrefix(doc.OpenAPI, "3.1") {
 		t.Fatalf("%d %v %s", got.status, err, doc.OpenAPI)
 	}
-	if n := len(doc.Paths); n != 9 {
+	if n := len(doc.Paths); n != 24 {
 		t.Errorf("%d paths", n)
 	}
 	for path, methods := range doc.Paths {
-		real := strings.NewReplacer("{out_trade_no}", "T9", "{id}", "ntf_9", "/admin/v1", "").Replace(path)
+		real := strings.NewReplacer("{out_trade_no}", "T9", "{id}", "ntf_9", "{name}", "shop", "/admin/v1", "").Replace(path)
 		for method := range methods {
+			if strings.HasPrefix(real, merchantPrefix) {
+				if got := merchant.ask(t, strings.ToUpper(method), real, ""); got.status == 405 || strings.Contains(got.body, `"code":"not_found"`) {
+					t.Errorf("%s %s is described but not served", method, path)
+				}
+				continue
+			}
 			if got := b.admin(t, strings.ToUpper(method), real, ""); got.status == 405 || strings.Contains(got.body, `"code":"not_found"`) {
 				t.Errorf("%s %s is described but not served", method, path)
 			}

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/provider"
 )
@@ -175,11 +176,16 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 		reader: &reader{}, metrics: NewMetrics("test"), log: &logBook{}, ended: make(chan error, 1)}
 	count := 0
 	var mu sync.Mutex
+	verifier, err := idempotency.NewVerifier(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	opt := Options{
 		PublicListen: "127.0.0.1:0", PrivateListen: "127.0.0.1:0",
 		Accounts:  []Account{{Name: "shop", Provider: "testpay", Adapter: b.adapter}},
 		Merchants: []string{"default"}, Token: testToken,
-		Recorder: b.recorder, Commands: b.commands, Reader: b.reader,
+		Deliveries: Deliveries{Events: noDeliveries{}, Desk: noDeliveries{}, Outbox: noDeliveries{}},
+		Recorder:   b.recorder, Commands: b.commands, Reader: b.reader, API: MerchantAPI{Verifier: verifier},
 		Heart: heart{func(context.Context) error { return nil }}, Metrics: b.metrics,
 		Now: func() time.Time { return receivedAt },
 		NewID: func(prefix string) string {
@@ -194,7 +200,6 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 	if change != nil {
 		change(&opt)
 	}
-	var err error
 	if b.Server, err = New(opt); err != nil {
 		t.Fatal(err)
 	}

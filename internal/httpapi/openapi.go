@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 )
 
@@ -27,15 +29,25 @@ func openAPIDocument(version string) ([]byte, error) {
 	registry.RegisterTypeAlias(reflect.TypeFor[order.Moment](), reflect.TypeFor[momentText]())
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
-		Info:    &huma.Info{Title: "notifyd admin API", Version: version},
+		Info:    &huma.Info{Title: "notifyd", Version: version},
 		Paths:   map[string]*huma.PathItem{},
 		Components: &huma.Components{
-			Schemas:         registry,
-			SecuritySchemes: map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer"}},
+			Schemas: registry,
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"bearer":    {Type: "http", Scheme: "bearer"},
+				"apiKey":    {Type: "apiKey", In: "header", Name: idempotency.HeaderAPIKey, Description: "The id of the key that signed"},
+				"timestamp": {Type: "apiKey", In: "header", Name: idempotency.HeaderTimestamp, Description: "Unix seconds, ten digits, at most 300 s off"},
+				"signature": {Type: "apiKey", In: "header", Name: idempotency.HeaderSignature,
+					Description: "Lower-case hex of HMAC-SHA256 under the key's secret over five lines joined by LF: method, request URI, timestamp, idempotency key (empty when there is none), lower-case hex of SHA-256 of the body"},
+			},
 		},
 		Security: []map[string][]string{{"bearer": {}}},
 	}
-	for _, op := range (*private)(nil).operations() {
+	var sent []string // the names of the bodies that are sent to us
+	for _, op := range slices.Concat((*private)(nil).operations(), merchantOperations()) {
+		if op.body != nil {
+			sent = append(sent, schemaName(reflect.TypeOf(op.body), ""))
+		}
 		item := doc.Paths[op.path]
 		if item == nil {
 			item = &huma.PathItem{}
@@ -49,7 +61,7 @@ func openAPIDocument(version string) ([]byte, error) {
 		}
 	}
 	for name, schema := range registry.Map() {
-		tighten(name, schema)
+		tighten(schema, slices.Contains(sent, name))
 	}
 	return json.Marshal(doc)
 }
@@ -65,8 +77,8 @@ func schemaName(t reflect.Type, hint string) string {
 
 // tighten says what holds everywhere: lists are never null, and answers may gain
 // fields while bodies that are sent to us may not have others.
-func tighten(name string, schema *huma.Schema) {
-	if name != schemaName(reflect.TypeFor[registration](), "") && name != schemaName(reflect.TypeFor[nothing](), "") {
+func tighten(schema *huma.Schema, sent bool) {
+	if !sent {
 		schema.AdditionalProperties = nil
 	}
 	for _, property := range schema.Properties {
@@ -95,8 +107,11 @@ func describe(op operation, registry huma.Registry) *huma.Operation {
 		out.Responses[strconv.Itoa(a.status)] = &huma.Response{Description: http.StatusText(a.status),
 			Content: map[string]*huma.MediaType{a.kind: media}}
 	}
+	if strings.HasPrefix(op.path, merchantPrefix) {
+		out.Security = []map[string][]string{{"apiKey": {}, "timestamp": {}, "signature": {}}}
+	}
 	out.Responses["default"] = &huma.Response{
-		Description: "A problem (RFC 9457). Codes beyond the general ones: " + strings.Join(op.problems, ", "),
+		Description: "A problem (RFC 9457). Codes beyond the general ones: " + strings.Join(op.codes(), ", "),
 		Content: map[string]*huma.MediaType{"application/problem+json": {
 			Schema: registry.Schema(reflect.TypeFor[Problem](), true, "Problem")}},
 	}
@@ -108,7 +123,16 @@ func describe(op operation, registry huma.Registry) *huma.Operation {
 	return out
 }
 
-// parameters lists those of the path and of the query.
+// codes are those of an operation's problems, beyond the general ones.
+func (op operation) codes() []string {
+	if op.effect == nil {
+		return op.problems
+	}
+	return slices.Concat(op.problems, []string{problemKeyMissing.Code, problemKeyInvalid.Code, problemKeyAmbiguous.Code,
+		problemInProgress.Code, problemReused.Code, problemLockLost.Code})
+}
+
+// parameters lists those of the path, of the header and of the query.
 func parameters(op operation) []*huma.Param {
 	var out []*huma.Param
 	for part := range strings.SplitSeq(op.path, "/") {
@@ -116,6 +140,12 @@ func parameters(op operation) []*huma.Param {
 			out = append(out, &huma.Param{Name: strings.TrimSuffix(name, "}"), In: "path", Required: true,
 				Schema: &huma.Schema{Type: huma.TypeString}})
 		}
+	}
+	if op.effect != nil {
+		least, most := 1, idempotency.MaxKeyBytes
+		out = append(out, &huma.Param{Name: idempotency.HeaderKey, In: "header", Required: true,
+			Description: "Visible ASCII; new for everything that shall happen once more, the same when a request is sent again",
+			Schema:      &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most}})
 	}
 	for _, p := range op.query {
 		schema := &huma.Schema{Type: huma.TypeString, Format: p.format}

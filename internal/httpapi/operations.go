@@ -1,19 +1,21 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"github.com/notifyd/notifyd/internal/order"
 )
 
-// operation is one call of the admin API. The router, the check of parameters
+// operation is one call of the admin API or the merchant API. The router, the check of parameters
 // and the OpenAPI document are all made from the same list, so none of them can
 // say something else than the others.
 type operation struct {
@@ -24,6 +26,8 @@ type operation struct {
 	answers      []answer // the successful ones
 	problems     []string // codes, beyond those that every call can have
 	run          func(*private, *call) error
+	effect       effect        // instead of run: a signed POST, whose answer is stored
+	waits        time.Duration // how much longer than others the call may take
 }
 
 type answer struct {
@@ -43,7 +47,7 @@ func (a *private) operations() []operation {
 	const orders, oneOrder = "/admin/v1/orders", "/admin/v1/orders/{out_trade_no}"
 	const notifications, oneNotification = "/admin/v1/notifications", "/admin/v1/notifications/{id}"
 	gone := []string{"notification_unknown", "raw_pruned"}
-	return []operation{
+	return append(deliveryOperations(), []operation{
 		{method: "GET", path: orders, id: "listOrders", summary: "List orders, newest first",
 			query: orderFilters, answers: []answer{{200, jsonType, page[order.View]{}}}, problems: merchantProblems, run: (*private).listOrders},
 		{method: "POST", path: orders, id: "registerOrder", summary: "Say what to expect of an order",
@@ -65,7 +69,7 @@ func (a *private) operations() []operation {
 			answers: []answer{{200, rawType, nil}}, problems: gone, run: (*private).getRaw},
 		{method: "GET", path: oneNotification + "/capture", id: "getNotificationCapture", summary: "The request as a capture, for replay",
 			answers: []answer{{200, captureType, nil}}, problems: gone, run: (*private).getCapture},
-	}
+	}...)
 }
 
 // call is one request to an operation.
@@ -73,13 +77,15 @@ type call struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	query map[string]string // what was given and is not empty; only parameters of the operation
+
+	signer signer // merchant API: who asks
 }
 
 // mount puts the operations on a router: one handler per path, which knows the
 // methods of the path.
-func (a *private) mount(r chi.Router) {
+func (a *private) mount(r chi.Router, all []operation) {
 	paths := map[string][]operation{}
-	for _, op := range a.operations() {
+	for _, op := range all {
 		paths[op.path] = append(paths[op.path], op)
 	}
 	for path, ops := range paths {
@@ -105,15 +111,30 @@ func (a *private) dispatch(ops []operation) http.HandlerFunc {
 			a.fail(w, r, newProblem(http.StatusMethodNotAllowed, "method_not_allowed", "this path takes %s", strings.Join(allow, ", ")))
 			return
 		}
-		op := ops[i]
-		query, err := readQuery(r.URL.RawQuery, op.query)
-		if err == nil {
-			err = op.run(a, &call{w: w, r: r, query: query})
-		}
-		if err != nil {
+		if err := a.answer(w, r, ops[i]); err != nil {
 			a.fail(w, r, err)
 		}
 	}
+}
+
+// answer runs an operation, within its time.
+func (a *private) answer(w http.ResponseWriter, r *http.Request, op operation) error {
+	ctx, cancel := context.WithTimeout(r.Context(), commandBy+op.waits)
+	defer cancel()
+	c := &call{w: w, r: r.WithContext(ctx)}
+	c.signer, _ = ctx.Value(signerKey{}).(signer)
+	if op.effect != nil {
+		return a.once(c, op)
+	}
+	if err := c.readQuery(op); err != nil {
+		return err
+	}
+	return op.run(a, c)
+}
+
+func (c *call) readQuery(op operation) (err error) {
+	c.query, err = readQuery(c.r.URL.RawQuery, op.query)
+	return err
 }
 
 // fail answers an error. The log gets what the answer keeps to itself.

@@ -37,11 +37,14 @@ type cursor struct {
 	Merchant   string `json:"m,omitempty"`
 	OutTradeNo string `json:"n,omitempty"`
 	ID         string `json:"i,omitempty"`
+	Endpoint   string `json:"p,omitempty"`
 }
 
 const (
 	listOfOrders        = "o"
 	listOfNotifications = "n"
+	listOfEvents        = "e"
+	listOfDeliveries    = "d"
 )
 
 func (c cursor) String() string {
@@ -58,7 +61,7 @@ func (c *call) cursor(list string) (cursor, error) {
 	var cur cursor
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || json.Unmarshal(b, &cur) != nil || cur.List != list ||
-		!cleanText(cur.Merchant) || !cleanText(cur.OutTradeNo) || !cleanText(cur.ID) {
+		!cleanText(cur.Merchant) || !cleanText(cur.OutTradeNo) || !cleanText(cur.ID) || !cleanText(cur.Endpoint) {
 		return cursor{}, badParameter("cursor", "is not a next_cursor of this list")
 	}
 	return cur, nil

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -21,8 +22,8 @@ type Commands interface {
 	Do(ctx context.Context, key order.Key, command order.Kind) error
 }
 
-// private is the handler of the private listener: the admin API, the metrics
-// and the probes.
+// private is the handler of the private listener: the admin API, the merchant
+// API, the metrics and the probes.
 type private struct {
 	merchants []string
 	token     provider.Secret
@@ -32,6 +33,13 @@ type private struct {
 	edge      edge
 	ready     *readiness
 	document  []byte // the OpenAPI document
+
+	api        MerchantAPI
+	deliveries Deliveries
+	now        func() time.Time
+	newID      func(prefix string) string
+	waiting    chan struct{} // a slot for each call that waits for an event
+	stopping   chan struct{} // closed when no further request is accepted
 }
 
 func (a *private) handler() http.Handler {
@@ -46,9 +54,14 @@ func (a *private) handler() http.Handler {
 	r.Get("/metrics", onlyReads(probe(a.metrics.handler())))
 	r.Get("/openapi.json", onlyReads(http.HandlerFunc(a.openAPI)))
 	r.Group(func(r chi.Router) {
-		r.Use(a.bearer, withinTime)
-		a.mount(r)
+		r.Use(a.bearer)
+		a.mount(r, a.operations())
 		r.Get("/admin/v1/*", a.notFound) // behind the token: what exists is nobody else's business
+	})
+	r.Group(func(r chi.Router) {
+		r.Use(a.signed)
+		a.mount(r, merchantOperations())
+		r.Get("/v1/*", a.notFound)
 	})
 	r.NotFound(a.notFound)
 	return r
@@ -80,15 +93,6 @@ func bearerToken(h http.Header) (string, bool) {
 	}
 	scheme, token, ok := strings.Cut(values[0], " ")
 	return strings.TrimLeft(token, " "), ok && strings.EqualFold(scheme, "Bearer")
-}
-
-// withinTime bounds what a call may wait for the store.
-func withinTime(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), commandBy)
-		defer cancel()
-		next.ServeHTTP(w, r.WithContext(ctx))
-	})
 }
 
 // quietAnswers keeps answers out of caches and browsers from guessing at them.

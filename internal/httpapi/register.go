@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -22,7 +21,7 @@ const (
 	maxSubMerchantBytes = 32
 )
 
-// registration is the body of POST /admin/v1/orders. The tags make the document.
+// registration is the body that registers an order. The tags make the document.
 type registration struct {
 	OutTradeNo  string     `json:"out_trade_no" minLength:"1" maxLength:"64" doc:"The order's number"`
 	AmountFen   int64      `json:"amount_fen" minimum:"1" maximum:"1000000000000" doc:"What the payment must amount to, in fen"`
@@ -30,6 +29,9 @@ type registration struct {
 	ExpiresAt   *time.Time `json:"expires_at,omitempty" doc:"A payment after this is late"`
 	SubMerchant string     `json:"sub_merchant,omitempty" pattern:"^[0-9A-Za-z]{1,32}$" doc:"Partner mode: whose order it is"`
 }
+
+// registrationFields are the names of its fields, as a body spells them.
+var registrationFields = []string{"out_trade_no", "amount_fen", "currency", "expires_at", "sub_merchant"}
 
 // nothing is the body of a command that has nothing to say: empty, or {}.
 type nothing struct{}
@@ -46,7 +48,7 @@ func (a *private) register(c *call) error {
 	if err != nil {
 		return err
 	}
-	fields, err := c.object([]string{"out_trade_no", "amount_fen", "currency", "expires_at", "sub_merchant"})
+	fields, err := c.object(registrationFields)
 	if err != nil {
 		return err
 	}
@@ -95,7 +97,7 @@ func readRegistration(fields map[string]json.RawMessage, merchant string) (r ord
 }
 
 // addSubMerchant puts the body's sub-merchant into the key; it may also stand in
-// ?merchant= already, and then must be the same.
+// the query already, and then must be the same.
 func addSubMerchant(key *order.Key, sub string) error {
 	if sub == "" {
 		return nil
@@ -105,7 +107,7 @@ func addSubMerchant(key *order.Key, sub string) error {
 	}
 	base, named, partner := strings.Cut(key.Merchant, "/")
 	if partner && named != sub {
-		return badField("sub_merchant", "differs from the one in ?merchant=")
+		return badField("sub_merchant", "differs from the one in the query")
 	}
 	key.Merchant = base + "/" + sub
 	return nil
@@ -137,16 +139,9 @@ func amountField(fields map[string]json.RawMessage) (int64, error) {
 // object reads the body as one JSON object with no other fields than known, each
 // at most once and in exactly this spelling. An empty body is an empty object.
 func (c *call) object(known []string) (map[string]json.RawMessage, error) {
-	// A test's connection has no deadlines; the server's does.
-	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(commandBy))
-	body, err := io.ReadAll(http.MaxBytesReader(raw(c.w), c.r.Body, maxCommandBytes))
+	body, err := readCommand(c.w, c.r)
 	if err != nil {
-		hangUp(c.w)
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
-			return nil, problemBodyTooLarge
-		}
-		return nil, problemCutBody
+		return nil, err
 	}
 	fields := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(body)) == 0 {

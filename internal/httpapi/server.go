@@ -1,9 +1,9 @@
 // Package httpapi is the HTTP edge of notifyd: the two listeners, the way in for
-// notifications, the admin API, metrics and probes. It owns every bound on what
+// notifications, the admin and merchant APIs, metrics and probes. It owns every bound on what
 // strangers may send, every status code and every error body, and the one log
 // line of a request.
 //
-// It imports order and provider, and it is the only package that knows the
+// It imports order, provider and idempotency, and it is the only package that knows the
 // router. It knows no provider and no database: what it needs of them stands in
 // small interfaces here.
 package httpapi
@@ -30,11 +30,13 @@ type Options struct {
 	Merchants []string        // the configured ones, without sub-merchants
 	Token     provider.Secret // of the admin API; "" lets nobody in
 
-	Recorder Recorder
-	Commands Commands
-	Reader   order.Reader
-	Heart    Heart
-	Metrics  *Metrics
+	Recorder   Recorder
+	Commands   Commands
+	Reader     order.Reader
+	API        MerchantAPI
+	Deliveries Deliveries
+	Heart      Heart
+	Metrics    *Metrics
 
 	Now     func() time.Time           // read once per notification: its time of receipt
 	NewID   func(prefix string) string // "ntf_" and more, never the same twice
@@ -84,11 +86,13 @@ func New(opt Options) (*Server, error) {
 		edge: edge{opt.Log, opt.Metrics, "public"}, intake: newIntake(), slots: make(chan struct{}, maxInFlight),
 		draining: s.ready.draining.Load, base: s.base}
 	priv := &private{merchants: opt.Merchants, token: opt.Token, commands: opt.Commands, reader: opt.Reader,
-		metrics: opt.Metrics, edge: edge{opt.Log, opt.Metrics, "private"}, ready: s.ready, document: document}
+		metrics: opt.Metrics, edge: edge{opt.Log, opt.Metrics, "private"}, ready: s.ready, document: document,
+		api: opt.API, deliveries: opt.Deliveries, now: opt.Now, newID: opt.NewID, waiting: make(chan struct{}, maxWaiting), stopping: make(chan struct{})}
 	s.public.http = s.newHTTP(pub.handler())
 	s.public.http.ReadTimeout, s.public.http.WriteTimeout = readTimeout, writeTimeout
 	s.private.http = s.newHTTP(priv.handler())
 	s.private.http.ReadTimeout, s.private.http.WriteTimeout = privateReadTimeout, privateWriteTimeout
+	s.private.http.RegisterOnShutdown(sync.OnceFunc(func() { close(priv.stopping) }))
 	return s, nil
 }
 

@@ -219,11 +219,21 @@ type Reader interface {
 // the commit, by one sequencer at a time: whoever has seen a place will never
 // see a smaller one appear.
 type Feed interface {
-	// Sequence gives places to events that have none, oldest first, at most
-	// limit of them, and says to how many. Only one caller works at a time, on
-	// all instances together; the others return 0 at once.
+	// Head is the last place that was given, and whether events wait for one.
+	Head(ctx context.Context) (last int64, waiting bool, err error)
+	// Sequence gives places to events that have none, oldest first and those of
+	// an order by OrderVersion, at most limit of them, and says to how many.
+	// Only one caller works at a time, on all instances together; the others
+	// return 0 at once.
 	Sequence(ctx context.Context, limit int) (int, error)
 	// EventsAfter reads a merchant's events (its sub-merchants' as well) with a
 	// place greater than after, in order, with Seq and Snapshot.
 	EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]Event, error)
+}
+
+// EventReader shows events at the admin endpoint, newest first.
+type EventReader interface {
+	Events(ctx context.Context, f EventFilter) ([]Event, error)
+	// Event is ErrUnknown when there is none of this id.
+	Event(ctx context.Context, id string) (Event, error)
 }

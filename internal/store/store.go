@@ -2,7 +2,7 @@
 // program needs of a database besides the domain's verbs; sqlite and postgres
 // offer it, and storetest holds both to it.
 //
-// It imports order, idempotency and the two stores.
+// It imports order, outbox, idempotency and the two stores.
 package store
 
 import (
@@ -13,6 +13,7 @@ import (
 
 	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/outbox"
 	"github.com/notifyd/notifyd/internal/store/postgres"
 	"github.com/notifyd/notifyd/internal/store/sqlite"
 )
@@ -26,9 +27,18 @@ var ErrSchemaNewer = sqlite.ErrSchemaNewer
 type DB interface {
 	order.Store
 	order.Reader
+	Deliveries
+	order.Feed
 	idempotency.Store
 	Upkeep
 	Identity
+}
+
+// Deliveries are events on their way to the merchants.
+type Deliveries interface {
+	outbox.Store
+	outbox.Desk
+	order.EventReader
 }
 
 // Upkeep is what the program does to a database besides its work.
@@ -68,6 +78,10 @@ type Options struct {
 	// Committers is how many units of work PostgreSQL runs at once; 0 for the
 	// default. SQLite has one writer.
 	Committers int
+	// Subscriptions names the endpoints at which an event of a merchant is to be
+	// delivered; the deliveries are written in the event's transaction. It must be
+	// fast, for acks wait for it. Nil: there are no endpoints.
+	Subscriptions func(merchant string, t order.EventType) []string
 }
 
 // Open names a database: "sqlite:PATH" (relative to the working directory) or
@@ -79,7 +93,7 @@ func Open(url string, opts Options) (DB, error) {
 	case found && scheme == "sqlite":
 		return openSQLite(rest, opts)
 	case found && (scheme == "postgres" || scheme == "postgresql"):
-		return postgres.Open(url, postgres.Options{Committers: opts.Committers})
+		return postgres.Open(url, postgres.Options{Committers: opts.Committers, Subscriptions: opts.Subscriptions})
 	}
 	// The text itself may hold a password.
 	return nil, fmt.Errorf("the store is neither sqlite:PATH nor postgres://user:password@host:5432/database")
@@ -91,5 +105,5 @@ func openSQLite(path string, opts Options) (DB, error) {
 	if strings.ContainsRune(path, '?') {
 		return nil, fmt.Errorf("sqlite:%s: the database takes no options, its settings are fixed", path)
 	}
-	return sqlite.Open(path, sqlite.Options{Holder: opts.Holder})
+	return sqlite.Open(path, sqlite.Options{Holder: opts.Holder, Subscriptions: opts.Subscriptions})
 }

@@ -89,7 +89,7 @@ select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[
 )
 
 // apply writes sorted changes and commits, in one round trip.
-func apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes) error {
+func (s *Store) apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes) error {
 	var batch pgx.Batch
 	queueOrderRows(&batch, c.Orders)
 	queuePaymentRows(&batch, c.Payments)
@@ -99,6 +99,7 @@ func apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes) error {
 	queueWaitingRows(&batch, c.Wait)
 	queueDone(&batch, c.Done)
 	queueEventRows(&batch, c.Events)
+	queueDeliveryRows(&batch, s.subscriptions.Deliveries(c.Events))
 	queueFurtherOrders(&batch, c)
 	queueSeal(&batch, c.Seal) // last: the lock must hold when all else is written
 	queueCommit(&batch)

@@ -23,7 +23,7 @@ const (
 	// notifications can be committed.
 	spareCommitters = 1
 	// maxWriters are for all that writes and is no notification: a merchant's
-	// commands, counts of copies, the removal of old requests.
+	// commands, the outbox, counts of copies, the removal of old requests.
 	maxWriters = 4
 	// poolWait bounds the wait for a connection: behind it is a notification
 	// whose sender waits five seconds at most, and an honest refusal is better.
@@ -43,6 +43,8 @@ var settings = map[string]string{
 	// A generic plan that was made while a table was empty stays, and reads the
 	// whole table when it is full.
 	"plan_cache_mode": "force_custom_plan",
+	// Compiling a statement takes longer than any of ours runs.
+	"jit": "off",
 }
 
 // lookUps hold for the connections that write: all that they read, they look up
@@ -56,7 +58,6 @@ var lookUps = map[string]string{
 	"enable_hashjoin":  "off",
 	"enable_mergejoin": "off",
 	"plan_cache_mode":  "force_generic_plan",
-	"jit":              "off",
 }
 
 const applicationName = "notifyd"

@@ -20,7 +20,12 @@ func Queries() map[string][]any {
 		findPaymentsOfOrders: {texts, texts}, findRefunds: {texts, texts}, findRefundsOfOrders: {texts, texts},
 		findWaiting: {texts, texts, texts, texts}, storyPayments: {"x", "x"}, storyRefunds: {"x", "x"}, storyEvents: {"x", "x"},
 		storyNotifications: {"x", "x"}, addCopies: {texts, []int64{1}}, deleteWaiting: {texts, []int64{1}}, pruneRaw: {int64(1), 10},
-		takeKey: {"x", "x", []byte{1}, "x", int64(1)}, findRequest: {"x", "x"}, sealKey: {"x", "x", "x", 200, "x", []byte{1}},
+		dueDeliveries: {texts, []int64{1}, int64(1)}, leaseDeliveries: {texts, texts, "x", int64(1)}, nextDelivery: {texts},
+		deferDeliveries: {texts, texts, []int64{1}}, lockDeliveries: {texts, texts},
+		finishDeliveries: {texts, texts, texts, texts, []int64{1}, []int64{1}, []int64{1}, int64(1)},
+		callNext:         {texts, texts, texts, int64(1)}, listAttempts: {"x"}, oneEvent: {"x"}, resendEvent: {"x", texts, int64(1)},
+		resendDeliveries: {texts, texts, int64(1)},
+		takeKey:          {"x", "x", []byte{1}, "x", int64(1)}, findRequest: {"x", "x"}, sealKey: {"x", "x", "x", 200, "x", []byte{1}},
 		releaseKey: {"x", "x", "x"}, pruneKeys: {int64(1), 10},
 		resolveNotifications: {texts, texts, texts, texts, texts, texts},
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/outbox"
+	"github.com/notifyd/notifyd/internal/store/row"
 )
 
 // DefaultCommitters is how many units of work run at once: while one waits for
@@ -26,17 +28,20 @@ const DefaultCommitters = 2
 // Options of a store.
 type Options struct {
 	Committers int // DefaultCommitters when 0
+	// Subscriptions names the endpoints of an event; may be nil.
+	Subscriptions row.Subscriptions
 }
 
 // Store is a PostgreSQL database. It is safe for concurrent use.
 type Store struct {
-	config     *pgxpool.Config
-	committers int
-	notices    *pgxpool.Pool // units of work of notifications, and the beat
-	writers    *pgxpool.Pool // whatever else writes
-	lookers    *pgxpool.Pool // the look-ups before a unit: is it a repeat?
-	readers    *pgxpool.Pool // people who ask
-	ready      atomic.Bool
+	config        *pgxpool.Config
+	committers    int
+	subscriptions row.Subscriptions
+	notices       *pgxpool.Pool // units of work of notifications, and the beat
+	writers       *pgxpool.Pool // whatever else writes
+	lookers       *pgxpool.Pool // the look-ups before a unit: is it a repeat?
+	readers       *pgxpool.Pool // people who ask
+	ready         atomic.Bool
 
 	preparing sync.Mutex
 	warnings  []string
@@ -45,7 +50,11 @@ type Store struct {
 var (
 	_ order.Store       = (*Store)(nil)
 	_ order.Reader      = (*Store)(nil)
+	_ outbox.Store      = (*Store)(nil)
+	_ outbox.Desk       = (*Store)(nil)
+	_ order.EventReader = (*Store)(nil)
 	_ idempotency.Store = (*Store)(nil)
+	_ order.Feed        = (*Store)(nil)
 )
 
 // Open reads the URL; it does not connect.
@@ -54,7 +63,7 @@ func Open(url string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the store's URL cannot be read: %w", err) // the driver leaves the password out
 	}
-	s := &Store{config: settle(config), committers: opts.Committers}
+	s := &Store{config: settle(config), committers: opts.Committers, subscriptions: opts.Subscriptions}
 	if s.committers <= 0 {
 		s.committers = DefaultCommitters
 	}

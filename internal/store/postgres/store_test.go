@@ -14,6 +14,7 @@ import (
 
 	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/outbox"
 	"github.com/notifyd/notifyd/internal/store"
 	"github.com/notifyd/notifyd/internal/store/postgres"
 	"github.com/notifyd/notifyd/internal/store/postgres/pgtest"
@@ -45,8 +46,24 @@ func (p *pair) Transact(ctx context.Context, want order.Want, decide func(*order
 	return p.next().Transact(ctx, want, decide)
 }
 
+func (p *pair) Sequence(ctx context.Context, limit int) (int, error) {
+	return p.next().Sequence(ctx, limit)
+}
+
+func (p *pair) EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]order.Event, error) {
+	return p.next().EventsAfter(ctx, merchant, after, limit)
+}
+
 func (p *pair) TakeKey(ctx context.Context, c idempotency.Claim) (idempotency.Record, error) {
 	return p.next().TakeKey(ctx, c)
+}
+
+func (p *pair) Claim(ctx context.Context, c outbox.Claim) (outbox.Claimed, error) {
+	return p.next().Claim(ctx, c)
+}
+
+func (p *pair) Finish(ctx context.Context, now time.Time, results []outbox.Result) error {
+	return p.next().Finish(ctx, now, results)
 }
 
 func (p *pair) FinishKey(ctx context.Context, l idempotency.Lock, a idempotency.Answer) error {
@@ -95,7 +112,7 @@ func open(t *testing.T, url string) *postgres.Store {
 
 func unprepared(t *testing.T, url string) *postgres.Store {
 	t.Helper()
-	db, err := postgres.Open(url, postgres.Options{})
+	db, err := postgres.Open(url, postgres.Options{Subscriptions: storetest.Subscriptions})
 	if err != nil {
 		t.Fatal(err)
 	}

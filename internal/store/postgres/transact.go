@@ -41,7 +41,7 @@ func (s *Store) Transact(ctx context.Context, want order.Want, decide func(*orde
 		return fmt.Errorf("%w: it was too late to commit: %w", order.ErrUnavailable, context.Cause(ctx))
 	}
 	sorted := row.Sorted(changes)
-	if err := apply(ctx, conn, &sorted); err != nil {
+	if err := s.apply(ctx, conn, &sorted); err != nil {
 		return end(conn, err)
 	}
 	return nil

@@ -3,7 +3,8 @@
 // that may be stored at all, and the order in which keys are locked and
 // written. What is here is the same for both; the SQL is not here.
 //
-// It imports order and idempotency, whose values they are, and knows no driver.
+// It imports order, outbox and idempotency, whose values they are, and knows no
+// driver.
 package row
 
 import (

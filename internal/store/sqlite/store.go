@@ -16,21 +16,26 @@ import (
 
 	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/outbox"
+	"github.com/notifyd/notifyd/internal/store/row"
 )
 
 // Options of a store.
 type Options struct {
 	// Holder is what a second process is told about this one, besides its pid.
 	Holder string
+	// Subscriptions names the endpoints of an event; may be nil.
+	Subscriptions row.Subscriptions
 }
 
 // Store is an SQLite database. It is safe for concurrent use.
 type Store struct {
-	path   string
-	holder string
-	turn   chan struct{} // holds one token while somebody writes
-	least  uint64        // bytes that must be free on the disk
-	ready  atomic.Bool
+	path          string
+	holder        string
+	subscriptions row.Subscriptions
+	turn          chan struct{} // holds one token while somebody writes
+	least         uint64        // bytes that must be free on the disk
+	ready         atomic.Bool
 
 	preparing sync.Mutex
 	lock      *lock
@@ -43,7 +48,11 @@ type Store struct {
 var (
 	_ order.Store       = (*Store)(nil)
 	_ order.Reader      = (*Store)(nil)
+	_ outbox.Store      = (*Store)(nil)
+	_ outbox.Desk       = (*Store)(nil)
+	_ order.EventReader = (*Store)(nil)
 	_ idempotency.Store = (*Store)(nil)
+	_ order.Feed        = (*Store)(nil)
 )
 
 // Open names the database in the file at path; nothing is touched before Prepare.
@@ -55,7 +64,8 @@ func Open(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{path: absolute, holder: opts.Holder, turn: make(chan struct{}, 1), least: leastFreeBytes}, nil
+	return &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions,
+		turn: make(chan struct{}, 1), least: leastFreeBytes}, nil
 }
 
 // Describe names the database for people.

@@ -29,7 +29,7 @@ func TestConformance(t *testing.T) {
 // open opens and prepares the database at path.
 func open(t *testing.T, path string) store.DB {
 	t.Helper()
-	db, err := store.Open("sqlite:"+path, store.Options{Holder: "the test"})
+	db, err := store.Open("sqlite:"+path, store.Options{Holder: "the test", Subscriptions: storetest.Subscriptions})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,10 @@ func (s *Store) Transact(ctx context.Context, want order.Want, decide func(*orde
 			return err
 		}
 		sorted := row.Sorted(changes)
-		return u.apply(&sorted)
+		if err := u.apply(&sorted); err != nil {
+			return err
+		}
+		return u.insertDeliveries(s.subscriptions.Deliveries(sorted.Events))
 	})
 	if errors.Is(err, errNothing) {
 		return refused

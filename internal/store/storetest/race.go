@@ -202,9 +202,12 @@ func endedContextIsUnavailable(t *testing.T, db store.DB) {
 	_, payments := db.Payments(ctx, []order.TxnKey{txn("tx1")})
 	_, story := db.Story(ctx, key("T1"))
 	_, list := db.Orders(ctx, order.OrderFilter{})
+	_, _, head := db.Head(ctx)
+	_, sequence := db.Sequence(ctx, 1)
+	_, feed := db.EventsAfter(ctx, merchant, 0, 1)
 	c := one()
 	for what, err := range map[string]error{
-		"Known": known, "Payments": payments, "Story": story, "Orders": list,
+		"Known": known, "Payments": payments, "Story": story, "Orders": list, "Head": head, "Sequence": sequence, "EventsAfter": feed,
 		"AddCopies": db.AddCopies(ctx, map[string]int64{"ntf_000001": 1}), "Beat": db.Beat(ctx), "Transact": try(ctx, db, &c),
 	} {
 		if !errors.Is(err, order.ErrUnavailable) {

@@ -16,7 +16,7 @@ import (
 )
 
 // Run holds a store to the whole suite. open makes a fresh, migrated and
-// prepared store and closes it when the test ends.
+// prepared store with Subscriptions and closes it when the test ends.
 func Run(t *testing.T, open func(t *testing.T) store.DB) {
 	for _, c := range slices.Concat(alone, together) {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
@@ -81,6 +81,21 @@ var alone = []testCase{
 	{"notifications are listed by filter", notificationsByFilter},
 	{"notifications are paged without gaps or repeats", notificationsArePaged},
 
+	{"events are delivered where they are subscribed to", deliveriesFollowEvents},
+	{"a claimed delivery is leased", claimsAreLeased},
+	{"a delivery that is given back is due", givenBackIsDue},
+	{"an order's events follow one another", eventsOfAnOrderFollow},
+	{"many deliveries that wait hide none that may go", manyThatWaitHideNone},
+	{"paused endpoints are left alone", pausedEndpointsAreLeftAlone},
+	{"events wait a moment for their place in the feed", unsequencedEventsWait},
+	{"deliveries are listed by filter", deliveriesByFilter},
+	{"an event is sent again", eventIsSentAgain},
+	{"deliveries are sent again by filter", deliveriesAreSentAgain},
+	{"events are listed by filter", eventsByFilter},
+	{"the feed is read in order, each merchant's by itself", feedIsRead},
+	{"an order's events stand in the feed by version", feedKeepsOrdersInOrder},
+	{"an event that is committed late is never skipped", feedNeverSkipsALateEvent},
+
 	{"captures are kept and removed", capturesArePruned},
 	{"a prepared store can be prepared again", preparesTwice},
 	{"the beat is written", beats},
@@ -92,10 +107,12 @@ var together = []testCase{
 	{"units that want the same orders in other orders all finish", unitsInRings},
 	{"a registration and a fact that waits do not miss each other", registrationMeetsFact},
 	{"copies of one notification are recorded once", copiesAreRecordedOnce},
+	{"the feed is one stream, whoever writes and gives places", feedIsOneStream},
 	{"a key is taken once, until its lock is over", keyIsTakenOnce},
 	{"of many who take a key at once one gets it", manyTakeOneKey},
 	{"a seal without its lock undoes the whole unit", brokenSealWritesNothing},
 	{"a unit that outlives its lock commits nothing", slowUnitCommitsNothing},
+	{"workers share deliveries", workersShareDeliveries},
 }
 
 // start is when the tests' rows were made: microseconds that are not even.
