@@ -81,6 +81,16 @@ func (o *Options) check() provider.Problems {
 	case count > maxKeys:
 		report("public_keys", "%d keys are more than %d", count, maxKeys)
 	}
+	for i, k := range o.PublicKeys {
+		if k.File != "" && slices.Contains(o.PublicKeys[:i], k) {
+			report(fmt.Sprintf("public_keys[%d].file", i), "%s stands in the account twice", k.File)
+		}
+	}
+	for i, c := range o.Certificates {
+		if c.File != "" && slices.Contains(o.Certificates[:i], c) {
+			report(fmt.Sprintf("certificates[%d].file", i), "%s stands in the account twice", c.File)
+		}
+	}
 	for i, name := range o.EchoFields {
 		field := fmt.Sprintf("echo_fields[%d]", i)
 		if !validName(name) {

@@ -171,7 +171,7 @@ func TestEveryFaultAtOnce(t *testing.T) {
 	}
 	for _, field := range []string{
 		"app_id", "seller_id", "auth_app_ids[1]", "auth_app_ids[2]", "sign_types[1]", "public_keys[1].file", "public_keys[2].file",
-		"public_keys[3].file", "certificates[0].file", "aes_key", "echo_fields[1]", "echo_fields[2]",
+		"public_keys[3].file", "aes_key", "echo_fields[1]", "echo_fields[2]",
 	} {
 		if got[field] == "" {
 			t.Errorf("nothing is said about %s", field)
@@ -261,4 +261,23 @@ func TestReloadIsAllOrNothing(t *testing.T) {
 	if changed, err := a.Reload(); changed || err == nil {
 		t.Errorf("a broken content key: changed %v, error %v", changed, err)
 	}
+}
+
+// At the end of a rotation the new key's file is copied over the old one's: the
+// old key is then gone, at the next look at the files.
+func TestNewKeyCopiedOverTheOldOne(t *testing.T) {
+	f := files{"new.pem": string(forge.Alipay2Key.PublicPEM()), "old.pem": string(forge.AlipayKey.PublicPEM())}
+	o := options()
+	o.PublicKeys = []KeyFile{{"new.pem"}, {"old.pem"}}
+	a, err := New(o, env(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	accept(t, a, at(forge.AlipaySigner{Key: forge.AlipayKey}.Sign(baseline())))
+	f["old.pem"] = f["new.pem"]
+	if changed, err := a.Reload(); err != nil || !changed {
+		t.Fatalf("changed %v, %v", changed, err)
+	}
+	accept(t, a, at(forge.AlipaySigner{Key: forge.Alipay2Key}.Sign(baseline())))
+	refuse(t, a, at(forge.AlipaySigner{Key: forge.AlipayKey}.Sign(baseline())), provider.ErrSignature, codeSignature)
 }

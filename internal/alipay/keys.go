@@ -53,7 +53,7 @@ func (a *Adapter) Reload() (changed bool, err error) {
 
 // load reads every key file and reports every fault.
 func (a *Adapter) load() (*keyring, provider.Problems) {
-	l := loader{a: a, owner: map[string]string{}, files: sha256.New()}
+	l := loader{a: a, known: map[string]bool{}, files: sha256.New()}
 	for i, f := range a.options.PublicKeys {
 		l.add(fmt.Sprintf("public_keys[%d].file", i), f.File, readPublicKey)
 	}
@@ -69,8 +69,8 @@ func (a *Adapter) load() (*keyring, provider.Problems) {
 type loader struct {
 	a        *Adapter
 	keys     []key
-	owner    map[string]string // fingerprint -> the field that has the key
-	files    hash.Hash         // of all that was read
+	known    map[string]bool // fingerprints
+	files    hash.Hash       // of all that was read
 	problems provider.Problems
 }
 
@@ -111,12 +111,13 @@ func (l *loader) add(field, path string, parse func([]byte) (key, error)) {
 		l.report(field, "%s %v", path, err)
 		return
 	}
+	// The same key in two files is one key: at the end of a rotation people copy
+	// the new file over the old one, and the old key must then be gone.
 	id := fingerprint(k.public)
-	if first, twice := l.owner[id]; twice {
-		l.report(field, "%s holds the same key as %s", path, first)
+	if l.known[id] {
 		return
 	}
-	l.owner[id] = field
+	l.known[id] = true
 	l.keys = append(l.keys, k)
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/notifyd/notifyd/internal/provider"
 )
 
 // levelProbe is for the questions of balancers, which come every few seconds.
@@ -147,15 +149,19 @@ func (e edge) panicked(p any) []slog.Attr {
 // claim cuts a text of a request to what a log line may carry: bounded, and
 // without anything that could look like another line or colour a terminal.
 func claim(s string) string {
-	if len(s) > maxClaimBytes {
-		s = s[:maxClaimBytes]
-	}
-	return strings.Map(func(r rune) rune {
+	s = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return utf8.RuneError
-	}, s)
+	}, provider.Clip(s, maxClaimBytes))
+	// The mark for a byte that cannot be shown takes three.
+	for end := maxClaimBytes; len(s) > maxClaimBytes; end-- {
+		if utf8.RuneStart(s[end]) {
+			s = s[:end]
+		}
+	}
+	return s
 }
 
 // peer is the address at the other end of the connection: the proxy's, where

@@ -55,7 +55,7 @@ func TestLogCannotBeForged(t *testing.T) {
 	}
 	for _, line := range lines {
 		for name, value := range line {
-			if text, ok := value.(string); ok && len(text) > 3*maxClaimBytes {
+			if text, ok := value.(string); ok && len(text) > maxClaimBytes {
 				t.Errorf("%s has %d bytes", name, len(text))
 			}
 		}
@@ -131,6 +131,22 @@ func TestAlarmsAndMetrics(t *testing.T) {
 	for _, line := range b.log.lines(t, "notification") {
 		if line["reason"] == "tp.unknown_serial" && (line["level"] != "ERROR" || !strings.Contains(fmt.Sprint(line["detail"]), "PUB_KEY_ID_0117")) {
 			t.Errorf("the unknown key's alarm: %v", line)
+		}
+	}
+}
+
+// The bound holds after everything that cannot be shown was replaced.
+func TestClaimIsBounded(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		"short":                     "short",
+		strings.Repeat("A", 257):    strings.Repeat("A", 256),
+		strings.Repeat("\xff", 300): strings.Repeat("\uFFFD", 85),
+		strings.Repeat("支", 100):    strings.Repeat("支", 85),
+		"a\nb":                      "a\uFFFDb",
+	} {
+		if got := claim(value); got != want {
+			t.Errorf("claim(%q) is %q (%d bytes)", value, got, len(got))
 		}
 	}
 }

@@ -23,10 +23,12 @@ func (r *Recorder) commitBatch(batch []*pending) {
 		}
 	}
 	verdicts, err := r.commitUnit(batch)
-	if err != nil && len(batch) > 1 && !errors.Is(err, ErrUnavailable) {
+	if len(batch) > 1 && isOfContents(err) {
 		r.failed(fmt.Errorf("a batch of %d is tried one by one: %w", len(batch), err))
 		for _, p := range batch {
-			r.commitBatch([]*pending{p})
+			if live := r.dropExpired([]*pending{p}); len(live) > 0 {
+				r.commitBatch(live)
+			}
 		}
 		return
 	}
@@ -40,6 +42,12 @@ func (r *Recorder) commitBatch(batch []*pending) {
 	for i, p := range batch {
 		r.answer(p, verdicts[i])
 	}
+}
+
+// isOfContents says whether a unit failed for what is in it, so that parts of it
+// may succeed, and not for the store being away.
+func isOfContents(err error) bool {
+	return err != nil && (!errors.Is(err, ErrUnavailable) || errors.Is(err, ErrLocked))
 }
 
 // commitUnit decides and commits a batch. The verdicts exist only when it is durable.

@@ -111,13 +111,19 @@ func gate(m *memory) (open func()) {
 }
 
 func TestRecorderABadNotificationRefusesNoOther(t *testing.T) {
+	for _, fault := range []error{errors.New("this row cannot be written"), fmt.Errorf("%w: for a second", ErrLocked)} {
+		t.Run(fault.Error(), func(t *testing.T) { badNotification(t, fault) })
+	}
+}
+
+func badNotification(t *testing.T, fault error) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, false)
 		bad := Key{shop, "BAD"}
 		d.store.before = func(w Want) error {
 			for _, k := range w.Orders {
 				if k == bad {
-					return errors.New("this row cannot be written")
+					return fault
 				}
 			}
 			return nil

@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -12,6 +13,9 @@ var (
 	// ErrUnavailable: the database cannot be asked, did not answer in time, is
 	// full or busy, or the fate of a commit is unknown. Trying later may help.
 	ErrUnavailable = errors.New("the store is unavailable")
+	// ErrLocked, which is ErrUnavailable too: one of the rows that the unit needs
+	// is held by somebody else for too long. Units without it may succeed.
+	ErrLocked = fmt.Errorf("%w: a row is locked", ErrUnavailable)
 	// ErrRace: somebody else wrote first (a unique key or a compare-and-set was
 	// lost). Nothing was written; decide again on fresh reads.
 	ErrRace = errors.New("the store was changed meanwhile")

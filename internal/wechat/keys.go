@@ -200,8 +200,13 @@ func (l *keyLoader) certificate(ks *keySet, field, path, mchid string) {
 }
 
 func (l *keyLoader) add(ks *keySet, field string, k *platformKey) {
-	if ks.platform[k.id] != nil {
-		l.problem(field, "%s %s stands in the account twice", k.kind, k.id)
+	if known := ks.platform[k.id]; known != nil {
+		// The same certificate in two files is one: at the end of a rotation people
+		// copy the new file over the old one. An id that stands twice in the
+		// options has been named already.
+		if !known.public.Equal(k.public) && k.kind == "certificate" {
+			l.problem(field, "certificate %s stands in the account twice, with different keys", k.id)
+		}
 		return
 	}
 	ks.platform[k.id] = k

@@ -84,6 +84,16 @@ func (o *Options) check() (p provider.Problems) {
 			add(fmt.Sprintf("sub_mchids[%d]", i), `%q is not a merchant number; "*" alone accepts any`, id)
 		}
 	}
+	for i, k := range o.PublicKeys {
+		if slices.ContainsFunc(o.PublicKeys[:i], func(other PublicKeyFile) bool { return other.ID == k.ID }) {
+			add(fmt.Sprintf("public_keys[%d].id", i), "%s stands in the account twice", k.ID)
+		}
+	}
+	for i, c := range o.Certificates {
+		if c.File != "" && slices.Contains(o.Certificates[:i], c) {
+			add(fmt.Sprintf("certificates[%d].file", i), "%s stands in the account twice", c.File)
+		}
+	}
 	for i, name := range o.EchoFields {
 		field := fmt.Sprintf("echo_fields[%d]", i)
 		switch {

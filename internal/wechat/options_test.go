@@ -74,7 +74,7 @@ func TestNewNamesEveryFault(t *testing.T) {
 		"key as certificate":    {func(o *Options) { o.Certificates[0].File = "pub.pem" }, "certificates[0].file", "under public_keys"},
 		"garbage certificate":   {func(o *Options) { o.Certificates[0].File = "garbage-cert.pem" }, "certificates[0].file", "not a certificate"},
 		"another block as cert": {func(o *Options) { o.Certificates[0].File = "other.pem" }, "certificates[0].file", "DH PARAMETERS"},
-		"certificate twice":     {func(o *Options) { o.Certificates[1].File = "cert.pem" }, "certificates[1].file", "twice"},
+		"certificate twice":     {func(o *Options) { o.Certificates[1] = o.Certificates[0] }, "certificates[1].file", "twice"},
 		"private as cert":       {func(o *Options) { o.Certificates[0].File = "private.pem" }, "certificates[0].file", "private key"},
 		"merchant's own":        {func(o *Options) { o.Certificates[0].File = "own.pem" }, "certificates[0].file", "merchant's own"},
 	} {

@@ -19,9 +19,12 @@ const (
 	// maxLookers is how many batches are looked up at once: more than the
 	// recorder ever has under way.
 	maxLookers = 4
-	// spareWriters are for what writes besides the committers: a merchant's
-	// commands, counts of copies, the beat, the removal of old requests.
-	spareWriters = 2
+	// spareCommitters are beside the committers for the beat, which says whether
+	// notifications can be committed.
+	spareCommitters = 1
+	// maxWriters are for all that writes and is no notification: a merchant's
+	// commands, the outbox, counts of copies, the removal of old requests.
+	maxWriters = 4
 	// poolWait bounds the wait for a connection: behind it is a notification
 	// whose sender waits five seconds at most, and an honest refusal is better.
 	poolWait = 300 * time.Millisecond
@@ -111,9 +114,14 @@ func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn,
 	if !s.ready.Load() {
 		return nil, errNotPrepared
 	}
-	waiting, cancel := context.WithTimeout(ctx, poolWait)
-	defer cancel()
-	conn, err := pool.Acquire(waiting)
+	if pool != s.notices && pool != s.lookers {
+		// Those two have a connection for everybody who comes: what takes long
+		// there is a distant server, which the unit's own time bounds.
+		waiting, cancel := context.WithTimeout(ctx, poolWait)
+		defer cancel()
+		ctx = waiting
+	}
+	conn, err := pool.Acquire(ctx)
 	if err != nil {
 		return nil, unavailable(err)
 	}

@@ -104,7 +104,9 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %w", order.ErrRace, err)
 	case codeSealBroken:
 		return fmt.Errorf("%w: %w", order.ErrSealBroken, err)
-	case codeReadOnly, codeIdleTooLong, codeLockNotInDue:
+	case codeLockNotInDue:
+		return fmt.Errorf("%w: %w", order.ErrLocked, err)
+	case codeReadOnly, codeIdleTooLong:
 		return unavailable(err)
 	}
 	if len(pg.Code) == 5 && away[pg.Code[:2]] {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/notifyd/notifyd/internal/order"
 )
@@ -32,6 +33,27 @@ func Queries() map[string][]any {
 
 // LockOf are the advisory locks of a unit of work.
 func LockOf(want *order.Want) []int64 { return lockOf(want) }
+
+// HoldAllButNotices takes every connection that is not kept for notifications.
+func (s *Store) HoldAllButNotices(ctx context.Context) (release func(), err error) {
+	var held []*pgxpool.Conn
+	release = func() {
+		for _, conn := range held {
+			conn.Release()
+		}
+	}
+	for _, pool := range []*pgxpool.Pool{s.writers, s.readers} {
+		for range pool.Config().MaxConns {
+			conn, err := pool.Acquire(ctx)
+			if err != nil {
+				release()
+				return nil, err
+			}
+			held = append(held, conn)
+		}
+	}
+	return release, nil
+}
 
 // EachConnection runs do on every connection of all pools, all held at once.
 func (s *Store) EachConnection(ctx context.Context, do func(*pgx.Conn) error) error {

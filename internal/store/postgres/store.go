@@ -37,7 +37,8 @@ type Store struct {
 	config        *pgxpool.Config
 	committers    int
 	subscriptions row.Subscriptions
-	writers       *pgxpool.Pool // units of work and what else writes
+	notices       *pgxpool.Pool // units of work of notifications, and the beat
+	writers       *pgxpool.Pool // whatever else writes
 	lookers       *pgxpool.Pool // the look-ups before a unit: is it a repeat?
 	readers       *pgxpool.Pool // people who ask
 	ready         atomic.Bool
@@ -66,13 +67,14 @@ func Open(url string, opts Options) (*Store, error) {
 	if s.committers <= 0 {
 		s.committers = DefaultCommitters
 	}
-	writers, errW := s.newPool(s.committers+spareWriters, lookUps)
+	notices, errN := s.newPool(s.committers+spareCommitters, lookUps)
+	writers, errW := s.newPool(maxWriters, lookUps)
 	lookers, errL := s.newPool(maxLookers, lookUps)
 	readers, errR := s.newPool(maxReaders, nil)
-	if err := errors.Join(errW, errL, errR); err != nil {
+	if err := errors.Join(errN, errW, errL, errR); err != nil {
 		return nil, err
 	}
-	s.writers, s.lookers, s.readers = writers, lookers, readers
+	s.notices, s.writers, s.lookers, s.readers = notices, writers, lookers, readers
 	return s, nil
 }
 
@@ -103,4 +105,16 @@ func (s *Store) Close() error {
 	return nil
 }
 
-func (s *Store) pools() []*pgxpool.Pool { return []*pgxpool.Pool{s.writers, s.lookers, s.readers} }
+func (s *Store) pools() []*pgxpool.Pool {
+	return []*pgxpool.Pool{s.notices, s.writers, s.lookers, s.readers}
+}
+
+// committing is the pool for a unit of work. Notifications have connections of
+// their own: a merchant's commands that wait for a lock, or a long queue of
+// anything else, must never be what an ack waits for.
+func (s *Store) committing(want *order.Want) *pgxpool.Pool {
+	if len(want.FactKeys) > 0 {
+		return s.notices
+	}
+	return s.writers
+}

@@ -257,6 +257,36 @@ func TestEveryConnectionHasTheSettings(t *testing.T) {
 	}
 }
 
+// Whatever else is going on, notifications are looked up and committed, and the
+// beat says so.
+func TestNotificationsHaveConnectionsOfTheirOwn(t *testing.T) {
+	db := open(t, pgtest.Database(t))
+	release, err := db.HoldAllButNotices(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	wantUnavailable(t, "a command without a connection", db.Transact(t.Context(), order.Want{Orders: []order.Key{{Merchant: "m", OutTradeNo: "1"}}}, nothing))
+	recorder := order.NewRecorder(order.RecorderOptions{Store: db, Now: time.Now, NewID: func(prefix string) string { return prefix + "1" }, Committers: db.Committers()})
+	defer func() { _ = recorder.Close(t.Context()) }()
+	paid := order.Notification{ID: "ntf_1", ReceivedAt: time.Now(), Provider: "p", Account: "a", Scope: "s", Merchant: "m", Kind: order.KindPaid,
+		Facts: []order.Fact{{Kind: order.KindPaid, Merchant: "m", OutTradeNo: "1", Provider: "p", Account: "a", ProviderTxnID: "t1", AmountFen: 100}}}
+	for _, repeat := range []bool{false, true} {
+		receipt, err := recorder.Record(t.Context(), paid)
+		if err != nil || receipt.Repeat != repeat {
+			t.Errorf("a notification: %+v %v, want one with repeat %v", receipt, err, repeat)
+		}
+	}
+	if _, err := db.Payments(t.Context(), []order.TxnKey{{Provider: "p", ProviderTxnID: "t1"}}); err != nil {
+		t.Errorf("Payments: %v", err)
+	}
+	if err := db.Beat(t.Context()); err != nil {
+		t.Errorf("Beat: %v", err)
+	}
+}
+
+func nothing(*order.Found) (*order.Changes, error) { return nil, nil }
+
 // Each key of a set is looked up. On empty tables a planner reads them whole,
 // so that is made dear.
 func TestSetsAreLookedUpByIndex(t *testing.T) {

@@ -18,7 +18,7 @@ func (s *Store) Transact(ctx context.Context, want order.Want, decide func(*orde
 	if err := row.CheckWant(&want); err != nil {
 		return err
 	}
-	conn, err := s.acquire(ctx, s.writers)
+	conn, err := s.acquire(ctx, s.committing(&want))
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (s *Store) Payments(ctx context.Context, txns []order.TxnKey) (map[order.Tx
 	if err := row.CheckWant(&order.Want{Txns: txns}); err != nil {
 		return payments, err
 	}
-	err := s.read(ctx, func(conn *pgxpool.Conn) error {
+	err := s.on(ctx, s.lookers, func(conn *pgxpool.Conn) error {
 		var batch pgx.Batch
 		queuePayments(&batch, findPayments, txnArrays(txns), payments)
 		return conn.SendBatch(ctx, &batch).Close()
@@ -71,7 +71,7 @@ func (s *Store) AddCopies(ctx context.Context, copies map[string]int64) error {
 
 // Beat writes one row durably: while it does, notifications can be taken.
 func (s *Store) Beat(ctx context.Context) error {
-	return s.on(ctx, s.writers, func(conn *pgxpool.Conn) error {
+	return s.on(ctx, s.notices, func(conn *pgxpool.Conn) error {
 		_, err := conn.Exec(ctx, beat)
 		return err
 	})

@@ -11,9 +11,12 @@ import (
 
 // Settings of the connections.
 const (
-	// readers is how many reads run at once: they share the processors with the
-	// writer, and each holds a page cache.
+	// readers is how many people's reads run at once: they share the processors
+	// with the writer, and each holds a page cache.
 	readers = 4
+	// lookers is how many batches of notifications are looked up at once: as
+	// many as the recorder has under way.
+	lookers = 3
 	// busyTimeoutMS bounds the wait for a lock that another program holds, for
 	// instance a backup; less than what a notification may wait for its answer.
 	busyTimeoutMS = 2000
@@ -23,6 +26,9 @@ const (
 	// checkpointPages is after how many written pages (of 4 KiB) they are moved
 	// from the log into the database: a page that many commits touch is moved once.
 	checkpointPages = 4000
+	// leastFreeBytes must be free on the disk: room for the largest notification
+	// and the pages that its commit touches.
+	leastFreeBytes = 4 << 20
 	// walLimitBytes is what a write-ahead log that grew under load is cut back to.
 	walLimitBytes = 64 << 20
 )
@@ -174,12 +180,25 @@ func (m *moment) each(scan func(*sql.Rows) error, query string, args ...any) err
 	return scanAll(rows, scan)
 }
 
-// read runs work in a read-only transaction.
+// read runs work of people who ask in a read-only transaction.
 func (s *Store) read(ctx context.Context, work func(*moment) error) error {
 	if !s.ready.Load() {
 		return errNotPrepared
 	}
-	tx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	return on(ctx, s.reader, work)
+}
+
+// lookUp is read on connections that are kept for notifications: an ack must
+// not wait for somebody who reads a long list.
+func (s *Store) lookUp(ctx context.Context, work func(*moment) error) error {
+	if !s.ready.Load() {
+		return errNotPrepared
+	}
+	return on(ctx, s.looker, work)
+}
+
+func on(ctx context.Context, db *sql.DB, work func(*moment) error) error {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return translate(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/notifyd/notifyd/internal/order"
 )
 
 // Network file systems, by the number that statfs gives. A write-ahead log
@@ -17,6 +19,18 @@ var network = map[int64]string{
 	unix.CODA_SUPER_MAGIC: "Coda",
 	unix.AFS_SUPER_MAGIC:  "AFS",
 	unix.CEPH_SUPER_MAGIC: "Ceph",
+}
+
+// checkRoom is order.ErrUnavailable when fewer than least bytes are free for us.
+func checkRoom(path string, least uint64) error {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(path, &stat); err != nil {
+		return fmt.Errorf("%w: the file system of the database cannot be asked: %w", order.ErrUnavailable, err)
+	}
+	if free := stat.Bavail * uint64(stat.Bsize); free < least {
+		return fmt.Errorf("%w: the disk of the database is full: %d bytes are free, %d are needed", order.ErrUnavailable, free, least)
+	}
+	return nil
 }
 
 func checkFileSystem(path string) error {

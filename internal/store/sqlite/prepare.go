@@ -64,16 +64,28 @@ func (s *Store) Prepare(ctx context.Context) (err error) {
 	if err := migrate(ctx, db); err != nil {
 		return err
 	}
-	if s.reader, err = sql.Open(driverName, readerDSN(s.path)); err != nil {
+	if s.reader, err = openReader(ctx, s.path, readers); err != nil {
 		return err
 	}
-	s.reader.SetMaxOpenConns(readers)
-	s.reader.SetMaxIdleConns(readers)
-	if err := s.reader.PingContext(ctx); err != nil {
+	if s.looker, err = openReader(ctx, s.path, lookers); err != nil {
 		return err
 	}
 	s.ready.Store(true)
 	return nil
+}
+
+// openReader opens size connections that cannot write.
+func openReader(ctx context.Context, path string, size int) (*sql.DB, error) {
+	db, err := sql.Open(driverName, readerDSN(path))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
 }
 
 // makeFile makes the folder and the file with narrow modes, and follows links,

@@ -77,6 +77,35 @@ func TestEveryConnectionHasTheSettings(t *testing.T) {
 	}
 }
 
+// Whoever reads long lists, notifications are looked up and committed.
+func TestNotificationsHaveConnectionsOfTheirOwn(t *testing.T) {
+	s := prepared(t)
+	for range readers {
+		conn, err := s.reader.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := s.Known(ctx, []order.FactKey{{1}}); err != nil {
+		t.Errorf("Known: %v", err)
+	}
+	if _, err := s.Payments(ctx, []order.TxnKey{{Provider: "p", ProviderTxnID: "t"}}); err != nil {
+		t.Errorf("Payments: %v", err)
+	}
+	if err := s.put(ctx, aRow(1)); err != nil {
+		t.Errorf("Transact: %v", err)
+	}
+	// It is their number that bounds the others.
+	short, end := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer end()
+	if _, err := s.Notification(short, "ntf_1"); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("one reader too many: %v, want ErrUnavailable", err)
+	}
+}
+
 func TestTablesAreStrict(t *testing.T) {
 	s := prepared(t)
 	rows, err := s.reader.Query("select name, strict from pragma_table_list where schema = 'main' and name not like 'sqlite_%' and name not like 'goose_%'")

@@ -34,12 +34,14 @@ type Store struct {
 	holder        string
 	subscriptions row.Subscriptions
 	turn          chan struct{} // holds one token while somebody writes
+	least         uint64        // bytes that must be free on the disk
 	ready         atomic.Bool
 
 	preparing sync.Mutex
 	lock      *lock
 	writer    *writer
-	reader    *sql.DB
+	reader    *sql.DB // people who ask
+	looker    *sql.DB // the look-ups before a unit: is it a repeat?
 	warnings  []string
 }
 
@@ -62,7 +64,8 @@ func Open(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions, turn: make(chan struct{}, 1)}, nil
+	return &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions,
+		turn: make(chan struct{}, 1), least: leastFreeBytes}, nil
 }
 
 // Describe names the database for people.
@@ -91,8 +94,10 @@ func (s *Store) Close() error {
 // letGo closes whatever is open.
 func (s *Store) letGo() error {
 	var all []error
-	if s.reader != nil {
-		all = append(all, s.reader.Close())
+	for _, db := range []*sql.DB{s.reader, s.looker} {
+		if db != nil {
+			all = append(all, db.Close())
+		}
 	}
 	if s.writer != nil {
 		all = append(all, s.writer.close())
@@ -101,6 +106,6 @@ func (s *Store) letGo() error {
 	if s.lock != nil {
 		all = append(all, s.lock.release())
 	}
-	s.reader, s.writer, s.lock = nil, nil, nil
+	s.reader, s.looker, s.writer, s.lock = nil, nil, nil, nil
 	return errors.Join(all...)
 }

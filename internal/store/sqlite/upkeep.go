@@ -22,7 +22,7 @@ where id in (select id from notifications where body is not null and received_at
 // Known reads which fact keys are recorded.
 func (s *Store) Known(ctx context.Context, keys []order.FactKey) (map[order.FactKey]order.Ref, error) {
 	known := map[order.FactKey]order.Ref{}
-	err := s.read(ctx, func(m *moment) error { return findAllKnown(m.each, keys, known) })
+	err := s.lookUp(ctx, func(m *moment) error { return findAllKnown(m.each, keys, known) })
 	return known, err
 }
 
@@ -32,7 +32,7 @@ func (s *Store) Payments(ctx context.Context, txns []order.TxnKey) (map[order.Tx
 	if err := row.CheckWant(&order.Want{Txns: txns}); err != nil {
 		return payments, err
 	}
-	err := s.read(ctx, func(m *moment) error { return findAllPayments(m.each, findPayments, txnSet(txns), payments) })
+	err := s.lookUp(ctx, func(m *moment) error { return findAllPayments(m.each, findPayments, txnSet(txns), payments) })
 	return payments, err
 }
 
@@ -52,8 +52,15 @@ func (s *Store) AddCopies(ctx context.Context, copies map[string]int64) error {
 	})
 }
 
-// Beat writes one row durably: while it does, notifications can be taken.
+// Beat writes one row durably: while it does, notifications can be taken. Its own
+// page finds room on a full disk where nothing else does, so room is asked for.
 func (s *Store) Beat(ctx context.Context) error {
+	if !s.ready.Load() {
+		return errNotPrepared
+	}
+	if err := checkRoom(s.path, s.least); err != nil {
+		return err
+	}
 	return s.write(ctx, func(u *unit) error {
 		_, err := u.exec(beat)
 		return err
