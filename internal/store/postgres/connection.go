@@ -50,9 +50,8 @@ var settings = map[string]string{
 // lookUps hold for the connections that write: all that they read, they look up
 // by a key. Until a table's statistics exist, a minute after its first rows, the
 // planner takes keys of two columns for far from unique and reads the table; so
-// that is forbidden. With nothing but index look-ups left to choose from, a plan
-// made once for good is the right one, and planning is most of what a lone
-// notification costs.
+// that is forbidden. Plans are kept, because planning is most of what a lone
+// notification costs, but not for long: see freshPlans.
 var lookUps = map[string]string{
 	"enable_seqscan":   "off",
 	"enable_hashjoin":  "off",
@@ -85,7 +84,32 @@ func (s *Store) newPool(size int, settings map[string]string) (*pgxpool.Pool, er
 	config := s.config.Copy()
 	config.MaxConns = int32(size)
 	maps.Copy(config.ConnConfig.RuntimeParams, settings)
+	if settings["plan_cache_mode"] == "force_generic_plan" {
+		config.PrepareConn = freshPlans
+	}
 	return pgxpool.NewWithConfig(context.Background(), config)
+}
+
+// planAge is how long plans are kept. In that time a table grows by what one
+// second's commits add, whatever it held; a plan is made in a millisecond.
+const planAge = time.Second
+
+// planned is when a connection's plans were last thrown away.
+const planned = "planned"
+
+// freshPlans throws a connection's plans away when they are old. A plan that was
+// made while a table was empty goes through the whole table as if it were one
+// row, and would do so until the table's statistics are next made.
+func freshPlans(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	now := time.Now() // of this connection's own upkeep: no decision rests on it
+	if last, ok := conn.PgConn().CustomData()[planned].(time.Time); ok && now.Sub(last) < planAge {
+		return true, nil
+	}
+	if _, err := conn.Exec(ctx, "discard plans"); err != nil {
+		return false, nil // another connection is taken instead
+	}
+	conn.PgConn().CustomData()[planned] = now
+	return true, nil
 }
 
 // demandDurability turns synchronous_commit on where a server or a role has it

@@ -71,3 +71,19 @@ func (s *Store) EachConnection(ctx context.Context, do func(*pgx.Conn) error) er
 	}
 	return nil
 }
+
+// Writer takes a connection of those that write. Its plans are old or new.
+func (s *Store) Writer(ctx context.Context, old bool) (*pgxpool.Conn, error) {
+	if old {
+		conn, err := s.notices.Acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		delete(conn.Conn().PgConn().CustomData(), planned)
+		conn.Release()
+	}
+	return s.notices.Acquire(ctx)
+}
+
+// FindOrders is the query that looks orders up.
+const FindOrders = findOrders
