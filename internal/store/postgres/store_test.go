@@ -293,19 +293,11 @@ func TestLocksStandStill(t *testing.T) {
 	}
 }
 
-func BenchmarkTransact(b *testing.B) {
-	db, err := store.Open(pgtest.Database(b), store.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	if err := db.Prepare(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	storetest.Benchmark(b, db)
-}
+func BenchmarkTransact(b *testing.B)       { benchmark(b, storetest.Benchmark) }
+func BenchmarkTransactPlaced(b *testing.B) { benchmark(b, storetest.BenchmarkPlaced) }
+func BenchmarkTransactOne(b *testing.B)    { benchmark(b, storetest.BenchmarkOne) }
 
-func BenchmarkTransactOne(b *testing.B) {
+func benchmark(b *testing.B, measure func(*testing.B, store.DB)) {
 	db, err := store.Open(pgtest.Database(b), store.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -314,5 +306,5 @@ func BenchmarkTransactOne(b *testing.B) {
 	if err := db.Prepare(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	storetest.BenchmarkOne(b, db)
+	measure(b, db)
 }
