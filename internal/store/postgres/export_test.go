@@ -26,6 +26,7 @@ func Queries() map[string][]any {
 		resendDeliveries: {texts, texts, int64(1)},
 		takeKey:          {"x", "x", []byte{1}, "x", int64(1)}, findRequest: {"x", "x"}, sealKey: {"x", "x", "x", 200, "x", []byte{1}},
 		releaseKey: {"x", "x", "x"}, pruneKeys: {int64(1), 10},
+		feedHead: {}, giveSeq: {10}, feedReach: {int64(1)}, eventsBetween: {"x", int64(1), int64(2), 10},
 		resolveNotifications: {texts, texts, texts, texts, texts, texts},
 	}
 }

@@ -50,7 +50,7 @@ func (p *pair) Sequence(ctx context.Context, limit int) (int, error) {
 	return p.next().Sequence(ctx, limit)
 }
 
-func (p *pair) EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]order.Event, error) {
+func (p *pair) EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]order.Event, int64, error) {
 	return p.next().EventsAfter(ctx, merchant, after, limit)
 }
 
