@@ -76,11 +76,12 @@ func (c *Client) Follow(ctx context.Context, after int64) iter.Seq2[Event, error
 					return
 				}
 			}
-			after = page.NextAfter
-			// A notifyd that is about to stop does not hold requests.
-			if len(page.Items) == 0 && time.Since(asked) < c.firstPause {
+			// A notifyd that is about to stop does not hold requests; one that steps
+			// over the events of others gets on.
+			if page.NextAfter == after && time.Since(asked) < c.firstPause {
 				pause(ctx, c.firstPause)
 			}
+			after = page.NextAfter
 		}
 	}
 }

@@ -24,7 +24,7 @@ var clones = []clone{
  'received_at', p.received_at - g, 'header', null, 'body', null, 'content', null`},
 	{"events", `'id', 'evt_0' || lpad((2 * g + p.order_version)::text, 25, '0'), 'out_trade_no', 'S' || lpad(g::text, 15, '0'),
  'notification_id', case when p.notification_id is null then null else 'ntf_0' || lpad(g::text, 25, '0') end,
- 'seq', 2 * g + p.order_version, 'snapshot', replace(p.snapshot, p.out_trade_no, 'S' || lpad(g::text, 15, '0'))`},
+ 'unit', -g, 'ordinal', p.order_version, 'snapshot', replace(p.snapshot, p.out_trade_no, 'S' || lpad(g::text, 15, '0'))`},
 }
 
 // Set is what Settled makes.
@@ -64,8 +64,14 @@ func Settled(ctx context.Context, s Set, tell func(string)) error {
 	if err := Forget(ctx, s.Cluster, building); err != nil { // the pattern itself
 		return err
 	}
-	tell("vacuum analyze")
-	for _, statement := range []string{"update feed set last_seq = (select coalesce(max(seq), 0) from events)", "vacuum analyze"} {
+	tell("places in the feed")
+	for _, statement := range []string{
+		"delete from units", // of the pattern
+		// Numbers from below leave those that are to come alone.
+		fmt.Sprintf(`insert into units (unit, events, base) overriding system value
+select -g, 2, 2 * (g - 1) from generate_series(1, %d) g`, s.Orders),
+		"update feed set last_seq = (select coalesce(max(base + events), 0) from units)", "vacuum analyze",
+	} {
 		if _, err := conn.Exec(ctx, statement); err != nil {
 			return err
 		}

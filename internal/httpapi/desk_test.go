@@ -90,10 +90,10 @@ type watchedFeed struct {
 	reads chan<- struct{}
 }
 
-func (f watchedFeed) EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]order.Event, error) {
-	events, err := f.Feed.EventsAfter(ctx, merchant, after, limit)
+func (f watchedFeed) EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]order.Event, int64, error) {
+	events, through, err := f.Feed.EventsAfter(ctx, merchant, after, limit)
 	f.reads <- struct{}{}
-	return events, err
+	return events, through, err
 }
 
 // request is a call as a merchant makes it, before it is signed.

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// sequenceBatch is how many events get their places in one transaction: few
-// enough that notifications do not wait for it.
-const sequenceBatch = 500
+// sequenceBatch is how many events get their places in one transaction, up to
+// the end of a unit of work: few enough that notifications do not wait for it.
+const sequenceBatch = 2000
 
 // Sequencer gives events their places in the feed soon after they are committed,
 // and calls whoever waits for the next one. Every instance runs one; the
@@ -77,7 +77,7 @@ func (s *Sequencer) Run(ctx context.Context, tick <-chan time.Time) {
 // committed meanwhile has said so, and comes after a rest.
 func (s *Sequencer) work(ctx context.Context) (gave bool, err error) {
 	waiting, err := s.look(ctx)
-	for given := sequenceBatch; err == nil && waiting && given == sequenceBatch; {
+	for given := sequenceBatch; err == nil && waiting && given >= sequenceBatch; {
 		if given, err = s.opt.Feed.Sequence(ctx, sequenceBatch); err == nil && given > 0 {
 			gave = true
 			waiting, err = s.look(ctx)

@@ -38,7 +38,9 @@ func (l *line) Sequence(_ context.Context, limit int) (int, error) {
 	return n, nil
 }
 
-func (l *line) EventsAfter(context.Context, string, int64, int) ([]Event, error) { return nil, nil }
+func (l *line) EventsAfter(context.Context, string, int64, int) ([]Event, int64, error) {
+	return nil, 0, nil
+}
 
 func (l *line) set(change func()) {
 	l.mu.Lock()

@@ -225,14 +225,18 @@ type Reader interface {
 type Feed interface {
 	// Head is the last place that was given, and whether events wait for one.
 	Head(ctx context.Context) (last int64, waiting bool, err error)
-	// Sequence gives places to events that have none, oldest first and those of
-	// an order by OrderVersion, at most limit of them, and says to how many.
-	// Only one caller works at a time, on all instances together; the others
-	// return 0 at once.
+	// Sequence gives places to events that have none, and says to how many. The
+	// events of a unit of work stand together, in the order of the units' writes
+	// and those of an order by OrderVersion. It goes on, unit by unit, until it
+	// gave limit places or more; fewer: none was left. Only one caller works at a
+	// time, on all instances together; the others return 0 at once.
 	Sequence(ctx context.Context, limit int) (int, error)
 	// EventsAfter reads a merchant's events (its sub-merchants' as well) with a
-	// place greater than after, in order, with Seq and Snapshot.
-	EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]Event, error)
+	// place greater than after, in order, with Seq and Snapshot. It looks at a
+	// bounded number of places, whose events may all be others': up to through
+	// the merchant has no more than these. Through equals after when there was
+	// nothing to look at.
+	EventsAfter(ctx context.Context, merchant string, after int64, limit int) (events []Event, through int64, err error)
 }
 
 // EventReader shows events at the admin endpoint, newest first.

@@ -52,8 +52,10 @@ type Upkeep interface {
 	// Beat writes one row durably: readiness. Errors as for order.Store.
 	Beat(ctx context.Context) error
 	// PruneRaw removes the requests of up to limit notifications that were
-	// received before a time, the oldest first, and says of how many; fewer
-	// than limit: none is left.
+	// received before a time, and says of how many; fewer than limit: none is
+	// left for now. It walks in the order in which they were recorded and stops
+	// at the first that is younger: a capture that is replayed goes, however old
+	// it is, no later than what was recorded with it.
 	PruneRaw(ctx context.Context, before time.Time, limit int) (int, error)
 	// Close ends what is open. Units of work that run meanwhile fail or finish.
 	Close() error

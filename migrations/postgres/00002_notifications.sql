@@ -38,10 +38,15 @@ create index notifications_by_order on notifications (out_trade_no, merchant)
 -- What people look for is what did not simply apply.
 create index notifications_by_outcome on notifications (outcome, id)
     where outcome <> 'applied';
--- A row leaves this index when its bytes are removed, so that the next removal
--- starts where the last one ended.
-create index notifications_with_bytes on notifications (received_at)
-    where body is not null;
+
+-- Up to which id the requests are removed; one row. An index over what is left
+-- would cost every notification an entry.
+create table pruning (
+    one  bigint not null primary key check (one = 1),
+    upto text collate "C" not null
+);
+
+insert into pruning (one, upto) values (1, '');
 
 -- The further orders of a notification that speaks of several.
 create table notification_orders (

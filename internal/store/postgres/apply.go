@@ -82,10 +82,13 @@ select * from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[
 where w.notification_id = d.notification_id and w.idx = d.idx
 returning 1) select wrote(count(*), cardinality($1::text[])) from w`
 
-	insertEvents = `insert into events (id, type, out_trade_no, merchant, order_version, from_status, to_status, kind, reason,
-    notification_id, created_at, snapshot)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[],
-    $10::text[], $11::bigint[], $12::text[])`
+	// The unit takes its number here, after its locks: a later unit of the same
+	// order, which waits for them, has a greater one. See order.Feed.
+	insertEvents = `with u as (insert into units (events) values (cardinality($1::text[])) returning unit)
+insert into events (unit, id, type, out_trade_no, merchant, order_version, from_status, to_status, kind, reason,
+    notification_id, created_at, snapshot, ordinal)
+select u.unit, n.* from u cross join unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[],
+    $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[], $13::bigint[]) n`
 )
 
 // apply writes sorted changes and commits, in one round trip.
@@ -318,5 +321,6 @@ func queueEventRows(batch *pgx.Batch, rows []order.Event) {
 		column(rows, func(r *e) string { return string(r.Reason) }),
 		column(rows, func(r *e) *string { return row.Null(r.NotificationID) }),
 		column(rows, func(r *e) *int64 { return row.Micros(r.CreatedAt) }),
-		column(rows, func(r *e) string { return string(r.Snapshot) }))
+		column(rows, func(r *e) string { return string(r.Snapshot) }),
+		row.Ordinals(rows))
 }

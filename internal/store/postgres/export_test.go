@@ -19,7 +19,7 @@ func Queries() map[string][]any {
 		findKnown: {[][]byte{{1}}}, findProviders: {texts, texts, texts}, findOrders: {texts, texts}, findPayments: {texts, texts},
 		findPaymentsOfOrders: {texts, texts}, findRefunds: {texts, texts}, findRefundsOfOrders: {texts, texts},
 		findWaiting: {texts, texts, texts, texts}, storyPayments: {"x", "x"}, storyRefunds: {"x", "x"}, storyEvents: {"x", "x"},
-		storyNotifications: {"x", "x"}, addCopies: {texts, []int64{1}}, deleteWaiting: {texts, []int64{1}}, pruneRaw: {int64(1), 10},
+		storyNotifications: {"x", "x"}, addCopies: {texts, []int64{1}}, deleteWaiting: {texts, []int64{1}}, nextRaw: {"x", 10}, pruneRaw: {texts},
 		dueDeliveries: {texts, []int64{1}, int64(1)}, leaseDeliveries: {texts, texts, "x", int64(1)}, nextDelivery: {texts},
 		deferDeliveries: {texts, texts, []int64{1}}, lockDeliveries: {texts, texts},
 		finishDeliveries: {texts, texts, texts, texts, []int64{1}, []int64{1}, []int64{1}, int64(1)},
@@ -27,6 +27,7 @@ func Queries() map[string][]any {
 		resendDeliveries: {texts, texts, int64(1)},
 		takeKey:          {"x", "x", []byte{1}, "x", int64(1)}, findRequest: {"x", "x"}, sealKey: {"x", "x", "x", 200, "x", []byte{1}},
 		releaseKey: {"x", "x", "x"}, pruneKeys: {int64(1), 10},
+		feedHead: {}, giveSeq: {10}, feedReach: {int64(1)}, eventsBetween: {"x", int64(1), int64(2), 10},
 		resolveNotifications: {texts, texts, texts, texts, texts, texts},
 	}
 }

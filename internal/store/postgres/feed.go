@@ -11,45 +11,39 @@ import (
 )
 
 const (
-	feedHead = `select f.last_seq, exists (select 1 from events where seq is null) from feed f where f.one = 1`
+	feedHead = `select f.last_seq, exists (select 1 from units where base is null) from feed f where f.one = 1`
 
 	// The row is the lock: whoever holds it sees, in its next statement, all
 	// that the holder before it committed.
 	lockFeed = `select 1 from feed where one = 1 for update skip locked`
 
-	// Ids say roughly which event is older, and nothing about one order's: those
-	// go by their version. An event therefore stands where the highest id of its
-	// order up to its version stands; all of the order that wait are looked at,
-	// so that the limit does not cut a later one from an earlier one.
-	giveSeq = `with oldest as materialized (
-    select id, out_trade_no, merchant, order_version from events where seq is null order by id limit $1::bigint
-), waiting as materialized (
-    select id, id own, out_trade_no, merchant, 0::bigint order_version from oldest where order_version is null
-    union
-    select e.id, '', e.out_trade_no, e.merchant, e.order_version
-    from oldest o
-    join events e on e.out_trade_no = o.out_trade_no and e.merchant = o.merchant and e.order_version is not null
-    where o.order_version is not null and e.seq is null
+	// A unit that is seen has all before it that could have events of the same
+	// orders: it began to write after their commits, and its number is greater.
+	giveSeq = `with waiting as materialized (
+    select unit, events from units where base is null order by unit limit $1::bigint
 ), standing as materialized (
-    select id, order_version, max(id) over (partition by own, out_trade_no, merchant order by order_version) place from waiting
-), numbered as materialized (
-    select id, row_number() over (order by place, order_version) n from standing
+    select unit, sum(events) over (order by unit) - events as before from waiting
 ), given as (
-    update events e set seq = f.last_seq + x.n
-    from numbered x cross join feed f
-    where f.one = 1 and e.id = x.id and x.n <= $1::bigint
-    returning 1
+    update units u set base = f.last_seq + s.before
+    from standing s cross join feed f
+    where f.one = 1 and u.unit = s.unit and s.before < $1::bigint
+    returning u.events
+), total as materialized (
+    select coalesce(sum(events), 0)::bigint as events from given
 ), moved as (
-    update feed set last_seq = last_seq + (select count(*) from given) where one = 1
+    update feed set last_seq = last_seq + total.events from total where one = 1
 )
-select count(*) from given`
+select events from total`
 
-	// events_of_feed has the expression, so that no merchant reads past the
-	// events of the others.
-	eventsAfter = `select ` + row.FeedColumns + `
-from events e
-where split_part(e.merchant, '/', 1) = $1 and e.seq > $2::bigint
-order by e.seq limit $3`
+	// The end of the last unit that begins before a place.
+	feedReach = `select u.base + u.events from units u where u.base < $1::bigint order by u.base desc limit 1`
+
+	// The first unit may have begun before the place.
+	eventsBetween = `select ` + row.FeedColumns + `
+from units u join events e on e.unit = u.unit
+where u.base >= (select base from units where base <= $2::bigint order by base desc limit 1) and u.base < $3::bigint
+  and u.base + e.ordinal > $2::bigint and split_part(e.merchant, '/', 1) = $1
+order by u.base, e.ordinal limit $4`
 )
 
 // Head is the last place of the feed. See order.Feed.
@@ -92,21 +86,26 @@ func (s *Store) Sequence(ctx context.Context, limit int) (int, error) {
 	return given, nil
 }
 
-// EventsAfter reads a merchant's part of the feed. See order.Feed.
-func (s *Store) EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]order.Event, error) {
-	var events []order.Event
-	if !row.IsKey(merchant) {
-		return events, nil
-	}
-	err := s.read(ctx, func(conn *pgxpool.Conn) error {
+// EventsAfter reads a merchant's part of the feed, as far as it has got: places
+// are given in order, so that no smaller one appears between the two reads. See
+// order.Feed.
+func (s *Store) EventsAfter(ctx context.Context, merchant string, after int64, limit int) (events []order.Event, through int64, err error) {
+	err = s.read(ctx, func(conn *pgxpool.Conn) error {
+		if err := each(ctx, conn, func(r row.Scanner) error { return r.Scan(&through) }, feedReach, row.FeedEnd(after)); err != nil {
+			return err
+		}
+		if through <= after || !row.IsKey(merchant) {
+			return nil
+		}
 		return each(ctx, conn, func(r row.Scanner) error {
-			e, err := row.ScanFeedEvent(r)
+			e, err := row.ScanTelling(r)
 			events = append(events, e)
 			return err
-		}, eventsAfter, merchant, after, limit)
+		}, eventsBetween, merchant, after, through, limit)
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return events, nil
+	events, through = row.FeedPage(events, after, through, limit)
+	return events, through, nil
 }

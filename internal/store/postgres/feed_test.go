@@ -11,12 +11,13 @@ import (
 	"github.com/notifyd/notifyd/internal/store/postgres/pgtest"
 )
 
-const insertEvent = `insert into events (id, type, out_trade_no, merchant, order_version, from_status, to_status, kind, reason, created_at, snapshot)
-values ($1, 'order.paid', $1, 'default', 1, 'created', 'paid', 'paid', '', 1, '{}')`
+const insertEvent = `with u as (insert into units (events) values (1) returning unit)
+insert into events (id, type, out_trade_no, merchant, order_version, from_status, to_status, kind, reason, created_at, snapshot, unit, ordinal)
+select $1, 'order.paid', $1, 'default', 1, 'created', 'paid', 'paid', '', 1, '{}', unit, 1 from u`
 
 func feedOf(t *testing.T, db *postgres.Store, after int64) (ids []string) {
 	t.Helper()
-	events, err := db.EventsAfter(t.Context(), "default", after, 100)
+	events, _, err := db.EventsAfter(t.Context(), "default", after, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestFeedHasOneSequencer(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), `select 1 from feed for update`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), `update events set seq = 1; update feed set last_seq = 1`); err != nil {
+	if _, err := tx.Exec(t.Context(), `update units set base = 0; update feed set last_seq = 1`); err != nil {
 		t.Fatal(err)
 	}
 	sequence(t, db, 0)

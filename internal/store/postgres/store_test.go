@@ -50,7 +50,7 @@ func (p *pair) Sequence(ctx context.Context, limit int) (int, error) {
 	return p.next().Sequence(ctx, limit)
 }
 
-func (p *pair) EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]order.Event, error) {
+func (p *pair) EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]order.Event, int64, error) {
 	return p.next().EventsAfter(ctx, merchant, after, limit)
 }
 
@@ -323,19 +323,11 @@ func TestLocksStandStill(t *testing.T) {
 	}
 }
 
-func BenchmarkTransact(b *testing.B) {
-	db, err := store.Open(pgtest.Database(b), store.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	if err := db.Prepare(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	storetest.Benchmark(b, db)
-}
+func BenchmarkTransact(b *testing.B)       { benchmark(b, storetest.Benchmark) }
+func BenchmarkTransactPlaced(b *testing.B) { benchmark(b, storetest.BenchmarkPlaced) }
+func BenchmarkTransactOne(b *testing.B)    { benchmark(b, storetest.BenchmarkOne) }
 
-func BenchmarkTransactOne(b *testing.B) {
+func benchmark(b *testing.B, measure func(*testing.B, store.DB)) {
 	db, err := store.Open(pgtest.Database(b), store.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -344,5 +336,5 @@ func BenchmarkTransactOne(b *testing.B) {
 	if err := db.Prepare(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	storetest.BenchmarkOne(b, db)
+	measure(b, db)
 }

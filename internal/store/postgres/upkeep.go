@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -20,9 +21,14 @@ where n.id = c.id`
 
 	beat = `update beat set beats = beats + 1`
 
-	// Instances that prune at the same time take different rows.
-	pruneRaw = `update notifications set request_line = '', header = null, body = null
-where id in (select id from notifications where body is not null and received_at < $1 order by received_at limit $2 for update skip locked)`
+	// The row is the lock: one instance prunes at a time.
+	lockPruning = `select upto from pruning where one = 1 for update skip locked`
+
+	nextRaw = `select id, received_at from notifications where id > $1 order by id limit $2`
+
+	pruneRaw = `update notifications set request_line = '', header = null, body = null where id = any($1::text[])`
+
+	movePruning = `update pruning set upto = $1 where one = 1`
 )
 
 // Known reads which fact keys are recorded.
@@ -78,13 +84,33 @@ func (s *Store) Beat(ctx context.Context) error {
 }
 
 // PruneRaw removes the requests of up to limit notifications that were received
-// before a time, the oldest first, and says of how many. What they said stays.
-func (s *Store) PruneRaw(ctx context.Context, before time.Time, limit int) (int, error) {
-	var pruned int64
-	err := s.on(ctx, s.writers, func(conn *pgxpool.Conn) error {
-		tag, err := conn.Exec(ctx, pruneRaw, row.Value(row.Micros(before)), limit)
-		pruned = tag.RowsAffected()
-		return err
+// before a time, in the order in which they were recorded, and says of how many.
+// What they said stays. See store.Upkeep.
+func (s *Store) PruneRaw(ctx context.Context, before time.Time, limit int) (pruned int, err error) {
+	err = s.inTransaction(ctx, func(tx pgx.Tx) error {
+		var upto string
+		if err := tx.QueryRow(ctx, lockPruning).Scan(&upto); errors.Is(err, pgx.ErrNoRows) {
+			return nil // another instance is about it
+		} else if err != nil {
+			return err
+		}
+		var walk row.Walk
+		rows, err := tx.Query(ctx, nextRaw, upto, limit)
+		if err != nil {
+			return err
+		}
+		if err := scanAll(walk.Step(before))(rows); err != nil || len(walk.IDs) == 0 {
+			return err
+		}
+		var batch pgx.Batch
+		batch.Queue(lockNotifications, walk.IDs)
+		batch.Queue(pruneRaw, walk.IDs)
+		batch.Queue(movePruning, walk.IDs[len(walk.IDs)-1])
+		pruned = len(walk.IDs)
+		return tx.SendBatch(ctx, &batch).Close()
 	})
-	return int(pruned), err
+	if err != nil {
+		return 0, err
+	}
+	return pruned, nil
 }

@@ -44,8 +44,9 @@ d.lease, d.created_at, d.updated_at`
 
 	AttemptColumns = `a.id, a.event_id, a.endpoint, a.number, a.started_at, a.duration_us, a.status_code, a.failure, a.response`
 
-	// TellingColumns are those of an event with all that its body tells.
-	TellingColumns = EventColumns + `, e.seq, e.snapshot`
+	// TellingColumns are those of an event with all that its body tells; its
+	// place is null until its unit of work has one.
+	TellingColumns = EventColumns + `, (select u.base + e.ordinal from units u where u.unit = e.unit), e.snapshot`
 )
 
 // delivery reads DeliveryColumns along with what follows them.

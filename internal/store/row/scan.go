@@ -26,8 +26,8 @@ n.merchant, n.out_trade_no, n.kind, n.outcome, n.reason, n.results`
 	EventColumns = `e.id, e.type, e.out_trade_no, e.merchant, e.order_version, e.from_status, e.to_status, e.kind, e.reason,
 e.notification_id, e.created_at`
 
-	// FeedColumns are read by ScanFeedEvent.
-	FeedColumns = EventColumns + `, e.seq, e.snapshot`
+	// FeedColumns are the TellingColumns of an event whose unit is at hand.
+	FeedColumns = EventColumns + `, u.base + e.ordinal, e.snapshot`
 )
 
 // ScanOrder reads OrderColumns.
@@ -112,23 +112,11 @@ func ScanWaiting(s Scanner) (w order.Waiting, err error) {
 }
 
 // ScanEvent reads EventColumns.
-func ScanEvent(s Scanner) (order.Event, error) { return scanEvent(s) }
-
-// ScanFeedEvent reads FeedColumns.
-func ScanFeedEvent(s Scanner) (order.Event, error) {
-	var seq *int64
-	var snapshot []byte
-	e, err := scanEvent(s, &seq, &snapshot)
-	e.Seq, e.Snapshot = Value(seq), snapshot
-	return e, err
-}
-
-// scanEvent reads EventColumns, and into more what follows them.
-func scanEvent(s Scanner, more ...any) (e order.Event, err error) {
+func ScanEvent(s Scanner) (e order.Event, err error) {
 	var version, created *int64
 	var notification *string
-	err = s.Scan(append([]any{&e.ID, &e.Type, &e.Key.OutTradeNo, &e.Key.Merchant, &version, &e.From, &e.To, &e.Kind, &e.Reason,
-		&notification, &created}, more...)...)
+	err = s.Scan(&e.ID, &e.Type, &e.Key.OutTradeNo, &e.Key.Merchant, &version, &e.From, &e.To, &e.Kind, &e.Reason,
+		&notification, &created)
 	e.OrderVersion, e.NotificationID, e.CreatedAt = Value(version), Value(notification), Time(created)
 	return e, err
 }

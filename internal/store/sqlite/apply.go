@@ -53,9 +53,12 @@ on conflict do nothing`
 
 	deleteWaiting = `delete from waiting where notification_id = ?1 and idx = ?2`
 
+	insertUnit = `insert into units (events) values (?1)`
+
+	// The unit is the one that was just numbered.
 	insertEvent = `insert into events (id, type, out_trade_no, merchant, order_version, from_status, to_status, kind, reason,
-    notification_id, created_at, snapshot)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+    notification_id, created_at, snapshot, unit, ordinal)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, (select max(unit) from units), ?13)
 on conflict do nothing`
 )
 
@@ -69,7 +72,7 @@ func (u *unit) apply(c *order.Changes) error {
 		func() error { return all(c.Resolutions, u.resolve) },
 		func() error { return all(c.Wait, u.insertWaiting) },
 		func() error { return all(c.Done, u.deleteWaiting) },
-		func() error { return all(c.Events, u.insertEvent) },
+		func() error { return u.insertEvents(c.Events) },
 		func() error { return u.seal(c.Seal) }, // last: the lock must hold when all else is written
 	)
 }
@@ -158,8 +161,23 @@ func (u *unit) deleteWaiting(k *order.WaitingKey) error {
 	return u.one("a fact is not waiting any more", deleteWaiting, k.NotificationID, k.Index)
 }
 
-func (u *unit) insertEvent(e *order.Event) error {
+func (u *unit) insertEvents(events []order.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if _, err := u.exec(insertUnit, len(events)); err != nil {
+		return err
+	}
+	for i, ordinal := range row.Ordinals(events) {
+		if err := u.insertEvent(&events[i], ordinal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *unit) insertEvent(e *order.Event, ordinal int64) error {
 	return u.one("an event was written already", insertEvent,
 		e.ID, string(e.Type), e.Key.OutTradeNo, e.Key.Merchant, row.Null(e.OrderVersion), string(e.From), string(e.To),
-		string(e.Kind), string(e.Reason), row.Null(e.NotificationID), row.Micros(e.CreatedAt), string(e.Snapshot))
+		string(e.Kind), string(e.Reason), row.Null(e.NotificationID), row.Micros(e.CreatedAt), string(e.Snapshot), ordinal)
 }

@@ -3,43 +3,37 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/store/row"
 )
 
 const (
-	feedHead = `select f.last_seq, exists (select 1 from events where seq is null) from feed f`
+	feedHead = `select f.last_seq, exists (select 1 from units where base is null) from feed f`
 
-	// Ids say roughly which event is older, and nothing about one order's: those
-	// go by their version. An event therefore stands where the highest id of its
-	// order up to its version stands; all of the order that wait are looked at,
-	// so that the limit does not cut a later one from an earlier one.
-	giveSeq = `with oldest as materialized (
-    select id, out_trade_no, merchant, order_version from events where seq is null order by id limit ?1
-), waiting as materialized (
-    select id, id own, out_trade_no, merchant, 0 order_version from oldest where order_version is null
-    union
-    select e.id, '', e.out_trade_no, e.merchant, e.order_version
-    from oldest o
-    cross join events e on e.out_trade_no = o.out_trade_no and e.merchant = o.merchant and e.order_version is not null
-    where o.order_version is not null and e.seq is null
+	giveSeq = `with waiting as materialized (
+    select unit, events from units where base is null order by unit limit ?1
 ), standing as materialized (
-    select id, order_version, max(id) over (partition by own, out_trade_no, merchant order by order_version) place from waiting
-), numbered as materialized (
-    select id, row_number() over (order by place, order_version) n from standing
+    select unit, sum(events) over (order by unit) - events as before from waiting
 )
-update events set seq = (select last_seq from feed) + numbered.n
-from numbered where events.id = numbered.id and numbered.n <= ?1`
+update units set base = (select last_seq from feed) + standing.before
+from standing where units.unit = standing.unit and standing.before < ?1`
+
+	// The places that were just given: those after the last one.
+	givenSeq = `select coalesce(sum(u.events), 0) from units u, feed f where u.base >= f.last_seq`
 
 	moveHead = `update feed set last_seq = last_seq + ?1`
 
-	// events_of_feed has the expression, so that no merchant reads past the
-	// events of the others.
-	eventsAfter = `select ` + row.FeedColumns + `
-from events e
-where substr(e.merchant, 1, instr(e.merchant || '/', '/') - 1) = ?1 and e.seq > ?2
-order by e.seq limit ?3`
+	// The end of the last unit that begins before a place.
+	feedReach = `select u.base + u.events from units u where u.base < ?1 order by u.base desc limit 1`
+
+	// The first unit may have begun before the place.
+	eventsBetween = `select ` + row.FeedColumns + `
+from units u cross join events e on e.unit = u.unit
+where u.base >= (select base from units where base <= ?2 order by base desc limit 1) and u.base < ?3
+  and u.base + e.ordinal > ?2 and substr(e.merchant, 1, instr(e.merchant || '/', '/') - 1) = ?1
+order by u.base, e.ordinal limit ?4`
 )
 
 // Head is the last place of the feed. See order.Feed.
@@ -54,34 +48,45 @@ func (s *Store) Head(ctx context.Context) (last int64, waiting bool, err error) 
 // order.Feed.
 func (s *Store) Sequence(ctx context.Context, limit int) (int, error) {
 	var given int64
-	err := s.write(ctx, func(u *unit) (err error) {
-		if given, err = u.exec(giveSeq, limit); err != nil {
+	err := s.write(ctx, func(u *unit) error {
+		units, err := u.exec(giveSeq, limit)
+		if err != nil {
+			return err
+		}
+		if units == 0 {
+			return errNothing
+		}
+		if err := u.each(func(rows *sql.Rows) error { return rows.Scan(&given) }, givenSeq); err != nil {
 			return err
 		}
 		_, err = u.exec(moveHead, given)
 		return err
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errNothing) {
 		return 0, err
 	}
 	return int(given), nil
 }
 
-// EventsAfter reads a merchant's part of the feed. See order.Feed.
-func (s *Store) EventsAfter(ctx context.Context, merchant string, after int64, limit int) ([]order.Event, error) {
-	var events []order.Event
-	if !row.IsKey(merchant) {
-		return events, nil
-	}
-	err := s.read(ctx, func(m *moment) error {
+// EventsAfter reads a merchant's part of the feed, as far as it has got. See
+// order.Feed.
+func (s *Store) EventsAfter(ctx context.Context, merchant string, after int64, limit int) (events []order.Event, through int64, err error) {
+	err = s.read(ctx, func(m *moment) error {
+		if err := m.each(func(rows *sql.Rows) error { return rows.Scan(&through) }, feedReach, row.FeedEnd(after)); err != nil {
+			return err
+		}
+		if through <= after || !row.IsKey(merchant) {
+			return nil
+		}
 		return m.each(func(rows *sql.Rows) error {
-			e, err := row.ScanFeedEvent(rows)
+			e, err := row.ScanTelling(rows)
 			events = append(events, e)
 			return err
-		}, eventsAfter, merchant, after, limit)
+		}, eventsBetween, merchant, after, through, limit)
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return events, nil
+	events, through = row.FeedPage(events, after, through, limit)
+	return events, through, nil
 }

@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -15,8 +17,11 @@ const (
 
 	beat = `update beat set beats = beats + 1`
 
-	pruneRaw = `update notifications set request_line = x'', header = null, body = null
-where id in (select id from notifications where body is not null and received_at < ?1 order by received_at limit ?2)`
+	nextRaw = `select id, received_at from notifications where id > (select upto from pruning) order by id limit ?1`
+
+	pruneRaw = `update notifications set request_line = x'', header = null, body = null where id = ?1`
+
+	movePruning = `update pruning set upto = ?1`
 )
 
 // Known reads which fact keys are recorded.
@@ -68,15 +73,28 @@ func (s *Store) Beat(ctx context.Context) error {
 }
 
 // PruneRaw removes the requests of up to limit notifications that were received
-// before a time, the oldest first, and says of how many. What they said stays.
+// before a time, in the order in which they were recorded, and says of how many.
+// What they said stays. See store.Upkeep.
 func (s *Store) PruneRaw(ctx context.Context, before time.Time, limit int) (int, error) {
-	var pruned int64
-	err := s.write(ctx, func(u *unit) (err error) {
-		pruned, err = u.exec(pruneRaw, row.Value(row.Micros(before)), limit)
+	var walk row.Walk
+	err := s.write(ctx, func(u *unit) error {
+		step := walk.Step(before)
+		if err := u.each(func(rows *sql.Rows) error { return step(rows) }, nextRaw, limit); err != nil {
+			return err
+		}
+		if len(walk.IDs) == 0 {
+			return errNothing
+		}
+		for _, id := range walk.IDs {
+			if _, err := u.exec(pruneRaw, id); err != nil {
+				return err
+			}
+		}
+		_, err := u.exec(movePruning, walk.IDs[len(walk.IDs)-1])
 		return err
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errNothing) {
 		return 0, err
 	}
-	return int(pruned), nil
+	return len(walk.IDs), nil
 }

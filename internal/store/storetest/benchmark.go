@@ -2,10 +2,12 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/store"
@@ -15,11 +17,45 @@ import (
 // a payment, a notification and an event row each, in batches of the size that
 // gathers under load. One operation is one notification.
 func Benchmark(b *testing.B, db store.DB) {
+	b.ResetTimer()
+	payAll(b, db, func() {})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "notifications/s")
+}
+
+// BenchmarkPlaced measures the same until each event has its place in the feed,
+// which a sequencer gives meanwhile, at the pace at which the program runs it.
+func BenchmarkPlaced(b *testing.B, db store.DB) {
+	const rest = 50 * time.Millisecond
+	sequencer := order.NewSequencer(order.SequencerOptions{Feed: db, Failed: func(err error) { b.Error(err) },
+		Rest: func(ctx context.Context) {
+			select {
+			case <-time.After(rest):
+			case <-ctx.Done():
+			}
+		}})
+	ctx, end := context.WithCancel(b.Context())
+	var running sync.WaitGroup
+	running.Go(func() { sequencer.Run(ctx, nil) })
+	b.ResetTimer()
+	payAll(b, db, sequencer.Wake)
+	end()
+	running.Wait()
+	for given := 1; given > 0; {
+		var err error
+		if given, err = db.Sequence(b.Context(), 500); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "notifications/s")
+}
+
+// payAll commits as many notifications as the benchmark wants and tells of each
+// commit.
+func payAll(b *testing.B, db store.DB, committed func()) {
 	const batch = 128
 	body := bytes.Repeat([]byte("0123456789abcdef"), 64)
 	var next atomic.Int64
 	var all sync.WaitGroup
-	b.ResetTimer()
 	for range db.Committers() {
 		all.Go(func() {
 			for {
@@ -31,11 +67,11 @@ func Benchmark(b *testing.B, db store.DB) {
 					b.Error(err)
 					return
 				}
+				committed()
 			}
 		})
 	}
 	all.Wait()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "notifications/s")
 }
 
 // payMany commits the notifications from first to before last.

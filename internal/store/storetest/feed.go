@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,11 +31,20 @@ func wantHead(t *testing.T, db store.DB, last int64, waiting bool) {
 
 func after(t *testing.T, db store.DB, of string, place int64, limit int) []order.Event {
 	t.Helper()
-	events, err := db.EventsAfter(t.Context(), of, place, limit)
+	events, through := page(t, db, of, place, limit)
+	if len(events) == limit && through != events[limit-1].Seq {
+		t.Errorf("a full page that ends at %d got through %d", events[limit-1].Seq, through)
+	}
+	return events
+}
+
+func page(t *testing.T, db store.DB, of string, place int64, limit int) ([]order.Event, int64) {
+	t.Helper()
+	events, through, err := db.EventsAfter(t.Context(), of, place, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return events
+	return events, through
 }
 
 // ids are an event list's ids with their places.
@@ -54,14 +64,19 @@ func feedIsRead(t *testing.T, db store.DB) {
 		events[i].Key.Merchant = of
 	}
 	events[5].NotificationID, events[5].Reason = "", order.ReasonAmountMismatch
-	put(t, db, &order.Changes{Events: events})
+	for _, unit := range [][]order.Event{events[:3], events[3:4], events[4:]} {
+		put(t, db, &order.Changes{Events: unit})
+	}
 	wantHead(t, db, 0, true)
 	if got := after(t, db, merchant, 0, 10); len(got) != 0 {
 		t.Errorf("events without a place are in the feed: %v", ids(got))
 	}
+	if _, through := page(t, db, merchant, 0, 10); through != 0 {
+		t.Errorf("without places the feed reaches %d", through)
+	}
 	sequence(t, db, 4, 4)
 	wantHead(t, db, 4, true)
-	sequence(t, db, 4, 2)
+	sequence(t, db, 1, 2) // a unit's events stay together
 	sequence(t, db, 4, 0)
 	wantHead(t, db, 6, false)
 	for i := range events {
@@ -96,17 +111,111 @@ func feedKeepsOrdersInOrder(t *testing.T, db store.DB) {
 		t.Errorf("the feed is %v, want %v", got, want)
 	}
 	put(t, db, tangled("b"))
-	for range 6 {
-		sequence(t, db, 1, 1)
+	put(t, db, &order.Changes{Events: []order.Event{anEvent("evt_b0", "T1b", 4)}})
+	put(t, db, &order.Changes{Events: []order.Event{anEvent("evt_9", "T1b", 6), anEvent("evt_8", "T5b", 1), anEvent("evt_a0", "T1b", 5)}})
+	for _, unit := range []int{6, 1, 3, 0} {
+		sequence(t, db, 1, unit)
 	}
 	var versions []int64
-	for _, e := range after(t, db, merchant, 6, 10) {
+	for _, e := range after(t, db, merchant, 6, 20) {
 		if e.Key.OutTradeNo == "T1b" {
 			versions = append(versions, e.OrderVersion)
 		}
 	}
-	if !slices.Equal(versions, []int64{1, 2, 3}) {
+	if !slices.Equal(versions, []int64{1, 2, 3, 4, 5, 6}) {
 		t.Errorf("the order's versions stand as %v", versions)
+	}
+}
+
+// A merchant with few events among many of others reads on in bounded steps.
+// Wherever it stood, it goes on with its next event.
+func feedIsReadInSteps(t *testing.T, db store.DB) {
+	const units, perUnit = 9, 300
+	var own []int64
+	for u := range units {
+		var events []order.Event
+		for i := range perUnit {
+			e := anEvent(fmt.Sprintf("evt_%d_%03d", u, i), fmt.Sprintf("T%d-%03d", u, i), 1)
+			e.Key.Merchant = "default2"
+			if i == perUnit/2 && (u == 1 || u == units-1) {
+				e.Key.Merchant = merchant
+				own = append(own, int64(u*perUnit+i+1))
+			}
+			events = append(events, e)
+		}
+		put(t, db, &order.Changes{Events: events})
+	}
+	sequence(t, db, units*perUnit, units*perUnit)
+	const last = units * perUnit
+	steps := 0
+	read := func(place int64) (seen []int64) {
+		for through := int64(-1); through != place; steps++ {
+			through = place
+			var events []order.Event
+			events, place = page(t, db, merchant, place, 10)
+			for _, e := range events {
+				seen = append(seen, e.Seq)
+			}
+			if place < through || place > last {
+				t.Fatalf("after %d it goes on after %d", through, place)
+			}
+		}
+		return seen
+	}
+	if got := read(0); !slices.Equal(got, own) {
+		t.Errorf("it reads %v, want %v", got, own)
+	}
+	if steps < 3 {
+		t.Errorf("%d places were looked at in %d steps", last, steps)
+	}
+	for _, place := range []int64{1, perUnit, own[0] - 1, own[0], own[0] + 1, own[1] - 1, own[1], last - 1, last} {
+		want := slices.DeleteFunc(slices.Clone(own), func(seq int64) bool { return seq <= place })
+		if got := read(place); !slices.Equal(got, want) {
+			t.Errorf("after %d it reads %v, want %v", place, got, want)
+		}
+	}
+	for _, place := range []int64{last + 1, last + 5000, math.MaxInt64} { // a stranger's numbers
+		if events, through := page(t, db, merchant, place, 10); len(events) != 0 || through != place {
+			t.Errorf("after %d it reads %v and goes on after %d", place, ids(events), through)
+		}
+	}
+}
+
+// Two units of one order, from two handles: the second waits for the first one's
+// commit, so that it is numbered after it and never seen without it, though its
+// id is lower.
+func feedFollowsTheLocks(t *testing.T, db store.DB) {
+	decided := make(chan struct{})
+	var second sync.WaitGroup
+	e := func(id string, version int64) *order.Changes {
+		return &order.Changes{Events: []order.Event{anEvent(id, "T1", version)}}
+	}
+	want := order.Want{Orders: []order.Key{key("T1")}}
+	err := db.Transact(t.Context(), want, func(*order.Found) (*order.Changes, error) {
+		second.Go(func() {
+			err := db.Transact(t.Context(), want, func(*order.Found) (*order.Changes, error) {
+				select {
+				case <-decided:
+				default:
+					t.Error("the second unit is decided while the first one holds the order")
+				}
+				return e("evt_1", 2), nil
+			})
+			if err != nil {
+				t.Errorf("the second unit: %v", err)
+			}
+		})
+		wantHead(t, db, 0, false)
+		close(decided)
+		return e("evt_2", 1), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.Wait()
+	sequence(t, db, 10, 2)
+	if got, want := ids(after(t, db, merchant, 0, 10)), []string{"1 evt_2", "2 evt_1"}; !slices.Equal(got, want) {
+		t.Errorf("the feed is %v, want %v", got, want)
 	}
 }
 
@@ -162,7 +271,7 @@ func feedIsOneStream(t *testing.T, db store.DB) {
 		var place int64
 		versions := map[order.Key]int64{}
 		for place < total && !t.Failed() {
-			events, err := db.EventsAfter(t.Context(), merchant, place, 7)
+			events, through, err := db.EventsAfter(t.Context(), merchant, place, 7)
 			if err != nil {
 				t.Errorf("reading after %d: %v", place, err)
 				return
@@ -175,6 +284,9 @@ func feedIsOneStream(t *testing.T, db store.DB) {
 					t.Errorf("version %d of an order comes after version %d", e.OrderVersion, versions[e.Key])
 				}
 				place, versions[e.Key] = e.Seq, e.OrderVersion
+			}
+			if through != place {
+				t.Errorf("it reads up to %d and gets through %d", place, through)
 			}
 		}
 	})

@@ -213,7 +213,7 @@ func endedContextIsUnavailable(t *testing.T, db store.DB) {
 	_, list := db.Orders(ctx, order.OrderFilter{})
 	_, _, head := db.Head(ctx)
 	_, sequence := db.Sequence(ctx, 1)
-	_, feed := db.EventsAfter(ctx, merchant, 0, 1)
+	_, _, feed := db.EventsAfter(ctx, merchant, 0, 1)
 	c := one()
 	for what, err := range map[string]error{
 		"Known": known, "Payments": payments, "Story": story, "Orders": list, "Head": head, "Sequence": sequence, "EventsAfter": feed,

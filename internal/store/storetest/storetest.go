@@ -94,6 +94,7 @@ var alone = []testCase{
 	{"events are listed by filter", eventsByFilter},
 	{"the feed is read in order, each merchant's by itself", feedIsRead},
 	{"an order's events stand in the feed by version", feedKeepsOrdersInOrder},
+	{"the feed is read in bounded steps", feedIsReadInSteps},
 	{"an event that is committed late is never skipped", feedNeverSkipsALateEvent},
 
 	{"captures are kept and removed", capturesArePruned},
@@ -107,6 +108,7 @@ var together = []testCase{
 	{"units that want the same orders in other orders all finish", unitsInRings},
 	{"a registration and a fact that waits do not miss each other", registrationMeetsFact},
 	{"copies of one notification are recorded once", copiesAreRecordedOnce},
+	{"units of one order stand in the feed as they held it", feedFollowsTheLocks},
 	{"the feed is one stream, whoever writes and gives places", feedIsOneStream},
 	{"a key is taken once, until its lock is over", keyIsTakenOnce},
 	{"of many who take a key at once one gets it", manyTakeOneKey},

@@ -12,13 +12,14 @@ func capturesArePruned(t *testing.T, db store.DB) {
 	var rows []order.Row
 	for i := range 6 {
 		n := aNotification(i, "T1")
-		n.ReceivedAt = start.Add(-time.Duration(i) * time.Hour) // the later the id, the older
+		n.ReceivedAt = start.Add(time.Duration(i-5) * time.Hour) // the later the id, the younger
 		n.Content = []byte("said")
 		rows = append(rows, n)
 	}
-	rows[5].Capture.Body = nil // an empty body is one that is there
+	rows[4].ReceivedAt = start.Add(-48 * time.Hour) // an old capture that was replayed
+	rows[0].Capture.Body = nil                      // an empty body is one that is there
 	put(t, db, &order.Changes{Notifications: rows})
-	before := start.Add(-90 * time.Minute) // 2, 3, 4, 5
+	before := start.Add(-90 * time.Minute) // 0, 1, 2, 3, and 4, which was recorded after 3
 	prune := func(limit, want int) {
 		t.Helper()
 		if n, err := db.PruneRaw(t.Context(), before, limit); err != nil || n != want {
@@ -39,19 +40,30 @@ func capturesArePruned(t *testing.T, db store.DB) {
 	}
 	kept(true, true, true, true, true, true)
 	prune(3, 3)
-	kept(true, true, true, false, false, false)
-	prune(3, 1)
-	kept(true, true, false, false, false, false)
+	kept(false, false, false, true, true, true)
+	prune(3, 2)
+	kept(false, false, false, false, false, true)
 	prune(3, 0)
 
+	// What is replayed behind one that is younger stays as long as that one.
+	replayed := aNotification(6, "T1")
+	replayed.ReceivedAt = start.Add(-48 * time.Hour)
+	rows = append(rows, replayed)
+	put(t, db, &order.Changes{Notifications: rows[6:]})
+	prune(3, 0)
+	kept(false, false, false, false, false, true, true)
+	before = start.Add(time.Minute)
+	prune(3, 2)
+	kept(false, false, false, false, false, false, false)
+
 	// What it said stays, and so does the key that tells its copies.
-	got, err := db.Notification(t.Context(), rows[5].ID)
+	got, err := db.Notification(t.Context(), rows[0].ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows[5].Capture = order.Capture{}
-	same(t, "notification", got, rows[5])
-	if known := find(t, db, order.Want{FactKeys: []order.FactKey{rows[5].FactKey}}).Known; len(known) != 1 {
+	rows[0].Capture = order.Capture{}
+	same(t, "notification", got, rows[0])
+	if known := find(t, db, order.Want{FactKeys: []order.FactKey{rows[0].FactKey}}).Known; len(known) != 1 {
 		t.Error("a notification without its capture is not known any more")
 	}
 }
