@@ -119,7 +119,7 @@ type WaitingKey struct {
 // at all, every slice in key order.
 type Changes struct {
 	Orders        []Order   // Rev is the stored one plus one; 1 inserts. A row whose Rev is not met is ErrRace
-	Payments      []Payment // new or changed; a transaction held by another order is ErrRace
+	Payments      []Payment // new, or found by this unit and changed; a transaction held by another order is ErrRace
 	Refunds       []Refund  // new or changed; one held by another order is ErrRace
 	Notifications []Row     // new; one whose FactKey or Claim exists is ErrRace
 	Resolutions   []Resolution

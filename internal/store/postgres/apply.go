@@ -17,33 +17,43 @@ import (
 // row that was not written is a race that was lost, and wrote ends the
 // transaction before its commit.
 const (
-	// An order that is not there can only be inserted with its first revision.
-	putOrders = `with w as (insert into orders as o (out_trade_no, merchant, rev, version, status, registered, expected_fen, currency, expires_at,
+	// A row that is new is inserted and nothing else: should it be there after
+	// all, its key is the race that was lost. Looking for conflicts row by row
+	// costs as much as writing them.
+	insertOrders = `insert into orders (out_trade_no, merchant, rev, version, status, registered, expected_fen, currency, expires_at,
     amount_verified, provider, account, provider_txn_id, paid_fen, refunded_fen, paid_at, late, finished, created_at, updated_at)
-select n.* from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::boolean[], $7::bigint[], $8::text[], $9::bigint[],
-    $10::boolean[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::boolean[], $18::boolean[],
-    $19::bigint[], $20::bigint[]) n(out_trade_no, merchant, rev)
-where n.rev = 1 or exists (select 1 from orders x where x.out_trade_no = n.out_trade_no and x.merchant = n.merchant)
-on conflict (out_trade_no, merchant) do update set
-    rev = excluded.rev, version = excluded.version, status = excluded.status, registered = excluded.registered,
-    expected_fen = excluded.expected_fen, currency = excluded.currency, expires_at = excluded.expires_at,
-    amount_verified = excluded.amount_verified, provider = excluded.provider, account = excluded.account,
-    provider_txn_id = excluded.provider_txn_id, paid_fen = excluded.paid_fen, refunded_fen = excluded.refunded_fen,
-    paid_at = excluded.paid_at, late = excluded.late, finished = excluded.finished, created_at = excluded.created_at,
-    updated_at = excluded.updated_at
-where o.rev = excluded.rev - 1
+select * from ` + orderRows
+
+	updateOrders = `with w as (update orders o set
+    rev = n.rev, version = n.version, status = n.status, registered = n.registered, expected_fen = n.expected_fen, currency = n.currency,
+    expires_at = n.expires_at, amount_verified = n.amount_verified, provider = n.provider, account = n.account,
+    provider_txn_id = n.provider_txn_id, paid_fen = n.paid_fen, refunded_fen = n.refunded_fen, paid_at = n.paid_at, late = n.late,
+    finished = n.finished, created_at = n.created_at, updated_at = n.updated_at
+from ` + orderRows + `
+where o.out_trade_no = n.out_trade_no and o.merchant = n.merchant and o.rev = n.rev - 1
 returning 1) select wrote(count(*), cardinality($1::text[])) from w`
 
-	// A payment belongs to one order for good.
-	putPayments = `with w as (insert into payments as p (provider_txn_id, provider, out_trade_no, merchant, position, account, amount_fen, currency,
+	orderRows = `unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::boolean[], $7::bigint[], $8::text[], $9::bigint[],
+    $10::boolean[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::boolean[], $18::boolean[],
+    $19::bigint[], $20::bigint[])
+    n(out_trade_no, merchant, rev, version, status, registered, expected_fen, currency, expires_at, amount_verified, provider, account,
+    provider_txn_id, paid_fen, refunded_fen, paid_at, late, finished, created_at, updated_at)`
+
+	insertPayments = `insert into payments (provider_txn_id, provider, out_trade_no, merchant, position, account, amount_fen, currency,
     refunded_fen, role, paid_at, created_at)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::text[],
-    $9::bigint[], $10::text[], $11::bigint[], $12::bigint[])
-on conflict (provider_txn_id, provider) do update set
-    position = excluded.position, account = excluded.account, amount_fen = excluded.amount_fen, currency = excluded.currency,
-    refunded_fen = excluded.refunded_fen, role = excluded.role, paid_at = excluded.paid_at, created_at = excluded.created_at
-where p.out_trade_no = excluded.out_trade_no and p.merchant = excluded.merchant
+select * from ` + paymentRows
+
+	// A payment belongs to one order for good.
+	updatePayments = `with w as (update payments p set
+    position = n.position, account = n.account, amount_fen = n.amount_fen, currency = n.currency,
+    refunded_fen = n.refunded_fen, role = n.role, paid_at = n.paid_at, created_at = n.created_at
+from ` + paymentRows + `
+where p.provider_txn_id = n.provider_txn_id and p.provider = n.provider and p.out_trade_no = n.out_trade_no and p.merchant = n.merchant
 returning 1) select wrote(count(*), cardinality($1::text[])) from w`
+
+	paymentRows = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::text[],
+    $9::bigint[], $10::text[], $11::bigint[], $12::bigint[])
+    n(provider_txn_id, provider, out_trade_no, merchant, position, account, amount_fen, currency, refunded_fen, role, paid_at, created_at)`
 
 	putRefunds = `with w as (insert into refunds as r (ref, provider, provider_txn_id, out_trade_no, merchant, out_refund_no, provider_refund_id,
     amount_fen, total_fen, status, refunded_at, created_at)
@@ -91,11 +101,16 @@ select u.unit, n.* from u cross join unnest($1::text[], $2::text[], $3::text[], 
     $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[], $13::bigint[]) n`
 )
 
-// apply writes sorted changes and commits, in one round trip.
-func (s *Store) apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes) error {
+// apply writes sorted changes and commits, in one round trip. known says which
+// payments the unit found.
+func (s *Store) apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes, known map[order.TxnKey]bool) error {
 	var batch pgx.Batch
-	queueOrderRows(&batch, c.Orders)
-	queuePaymentRows(&batch, c.Payments)
+	fresh, changed := split(c.Orders, func(o *order.Order) bool { return o.Rev == 1 })
+	queueOrderRows(&batch, insertOrders, fresh)
+	queueOrderRows(&batch, updateOrders, changed)
+	first, again := split(c.Payments, func(p *order.Payment) bool { return !known[p.TxnKey] })
+	queuePaymentRows(&batch, insertPayments, first)
+	queuePaymentRows(&batch, updatePayments, again)
 	queueRefundRows(&batch, c.Refunds)
 	queueNotificationRows(&batch, c.Notifications)
 	queueResolutions(&batch, c.Resolutions)
@@ -136,6 +151,18 @@ func replicated(conn *pgconn.PgConn) error {
 	return fmt.Errorf("%w: the commit did not reach the standby", order.ErrUnavailable)
 }
 
+// split parts rows in two, each in the order that it had.
+func split[T any](rows []T, is func(*T) bool) (yes, no []T) {
+	for i := range rows {
+		if is(&rows[i]) {
+			yes = append(yes, rows[i])
+		} else {
+			no = append(no, rows[i])
+		}
+	}
+	return yes, no
+}
+
 // column gathers one column of many rows.
 func column[T, V any](rows []T, value func(*T) V) []V {
 	all := make([]V, len(rows))
@@ -145,12 +172,12 @@ func column[T, V any](rows []T, value func(*T) V) []V {
 	return all
 }
 
-func queueOrderRows(batch *pgx.Batch, rows []order.Order) {
+func queueOrderRows(batch *pgx.Batch, statement string, rows []order.Order) {
 	if len(rows) == 0 {
 		return
 	}
 	type o = order.Order
-	batch.Queue(putOrders,
+	batch.Queue(statement,
 		column(rows, func(r *o) string { return r.OutTradeNo }),
 		column(rows, func(r *o) string { return r.Merchant }),
 		column(rows, func(r *o) int64 { return r.Rev }),
@@ -173,12 +200,12 @@ func queueOrderRows(batch *pgx.Batch, rows []order.Order) {
 		column(rows, func(r *o) *int64 { return row.Micros(r.UpdatedAt) }))
 }
 
-func queuePaymentRows(batch *pgx.Batch, rows []order.Payment) {
+func queuePaymentRows(batch *pgx.Batch, statement string, rows []order.Payment) {
 	if len(rows) == 0 {
 		return
 	}
 	type p = order.Payment
-	batch.Queue(putPayments,
+	batch.Queue(statement,
 		column(rows, func(r *p) string { return r.ProviderTxnID }),
 		column(rows, func(r *p) string { return r.Provider }),
 		column(rows, func(r *p) string { return r.Order.OutTradeNo }),

@@ -27,6 +27,10 @@ func (s *Store) Transact(ctx context.Context, want order.Want, decide func(*orde
 	if err != nil {
 		return s.end(conn, err)
 	}
+	known := make(map[order.TxnKey]bool, len(found.Payments))
+	for k := range found.Payments { // decide may write into found
+		known[k] = true
+	}
 	changes, err := decide(found)
 	if err != nil || changes == nil || changes.Empty() {
 		rollback(conn)
@@ -41,7 +45,7 @@ func (s *Store) Transact(ctx context.Context, want order.Want, decide func(*orde
 		return fmt.Errorf("%w: it was too late to commit: %w", order.ErrUnavailable, context.Cause(ctx))
 	}
 	sorted := row.Sorted(changes)
-	if err := s.apply(ctx, conn, &sorted); err != nil {
+	if err := s.apply(ctx, conn, &sorted, known); err != nil {
 		return s.end(conn, err)
 	}
 	return nil

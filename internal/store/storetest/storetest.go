@@ -187,7 +187,12 @@ func put(t *testing.T, db store.DB, c *order.Changes) {
 }
 
 func try(ctx context.Context, db store.DB, c *order.Changes) error {
-	return db.Transact(ctx, order.Want{}, func(*order.Found) (*order.Changes, error) { return c, nil })
+	var want order.Want // a payment that changes was found before: see order.Changes
+	for i := 0; c != nil && i < len(c.Payments); i++ {
+		p := c.Payments[i]
+		want.Txns = append(want.Txns, p.TxnKey)
+	}
+	return db.Transact(ctx, want, func(*order.Found) (*order.Changes, error) { return c, nil })
 }
 
 // find reads in a unit of work that writes nothing.
