@@ -80,6 +80,7 @@ func (r *Recorder) commitUnit(batch []*pending) (verdicts []verdict, err error) 
 	for _, ref := range repeats {
 		r.copies.count(ref.NotificationID)
 	}
+	r.saw(len(repeats), len(batch))
 	if r.opt.Batch != nil {
 		r.opt.Batch(len(batch))
 	}

@@ -24,6 +24,8 @@ type memory struct {
 	events   []Event
 	seals    []Seal
 
+	lookups int // calls of Known
+
 	before func(Want) error     // runs before a transaction; an error fails it
 	commit func(*Changes) error // runs after the write; an error is reported though the write stands
 }
@@ -185,6 +187,7 @@ func (m *memory) write(c *Changes) {
 func (m *memory) Known(_ context.Context, keys []FactKey) (map[FactKey]Ref, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.lookups++
 	return m.find(Want{FactKeys: keys}).Known, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,6 +23,10 @@ const (
 	storeTimeout = 3 * time.Second
 	// lookups is how many batches of repeats are read at once.
 	lookups = 2
+	// fewRepeats, in thousandths: below it, looking for repeats first costs all
+	// the others more than it saves. The unit of work finds them just as well,
+	// and writes nothing for them either.
+	fewRepeats = 50
 )
 
 // ErrOverloaded: the queue is full, or the Recorder is closing.
@@ -63,7 +68,8 @@ type RecorderOptions struct {
 // Recorder commits notifications in groups: what has gathered while the last
 // commit ran is the next batch. A lone notification commits at once.
 //
-// A repeat of what is durable is answered from a read, without a write.
+// A repeat of what is durable is answered without a write: from a read before
+// the unit of work when repeats are many, otherwise from the unit's own read.
 type Recorder struct {
 	opt    RecorderOptions
 	slots  chan struct{} // one for each notification inside: the bound of the queue
@@ -71,6 +77,7 @@ type Recorder struct {
 	commit []chan *pending
 	seed   maphash.Seed
 	copies copies
+	share  atomic.Int64 // of repeats among what came lately, in thousandths
 
 	mu         sync.RWMutex
 	closing    bool
@@ -140,8 +147,12 @@ func (r *Recorder) enter(p *pending) error {
 		return ErrOverloaded
 	}
 	select {
-	case r.slots <- struct{}{}:
-		r.lookup <- p // has room for every slot
+	case r.slots <- struct{}{}: // both channels have room for every slot
+		if r.share.Load() < fewRepeats {
+			r.commit[r.committerOf(p)] <- p
+		} else {
+			r.lookup <- p
+		}
 		return nil
 	default:
 		return ErrOverloaded
@@ -200,6 +211,7 @@ func (r *Recorder) answerKnown(batch []*pending) {
 	if err != nil {
 		r.failed(err)
 	}
+	r.saw(len(known), len(batch))
 	for _, p := range batch {
 		switch ref, repeat := known[p.key]; {
 		case err != nil:
@@ -210,6 +222,14 @@ func (r *Recorder) answerKnown(batch []*pending) {
 			r.commit[r.committerOf(p)] <- p
 		}
 	}
+}
+
+// saw keeps the share of repeats, a mean that forgets in some twenty batches.
+func (r *Recorder) saw(repeats, all int) {
+	const memory = 16
+	old := r.share.Load()
+	// Two batches at once may overwrite each other: it is an estimate.
+	r.share.Store(old + (1000*int64(repeats)/int64(all)-old)/memory)
 }
 
 // committerOf keeps one order at one committer, so that its facts queue here

@@ -359,3 +359,34 @@ func TestRecorderCutsBatchesByFacts(t *testing.T) {
 		}
 	})
 }
+
+// Repeats are looked up first only where there are many of them.
+func TestRecorderLooksUpWhereRepeatsAreMany(t *testing.T) {
+	d := newDesk(t, false)
+	for i := range 30 {
+		no := fmt.Sprint("U", i)
+		d.sendAs(notify("ntf_u"+no, wx(no, no, KindPaid, 1)))
+	}
+	if d.store.lookups != 0 {
+		t.Errorf("%d look-ups for unique notifications", d.store.lookups)
+	}
+	for range 30 {
+		if r := d.sendAs(notify("ntf_again", wx("U1", "U1", KindPaid, 1))); !r.Repeat || r.Outcome != Applied {
+			t.Errorf("%+v", r)
+		}
+	}
+	many := d.store.lookups
+	if many < 20 {
+		t.Errorf("%d look-ups for 30 repeats", many)
+	}
+	for i := range 100 {
+		no := fmt.Sprint("V", i)
+		d.sendAs(notify("ntf_v"+no, wx(no, no, KindPaid, 1)))
+	}
+	if more := d.store.lookups - many; more == 0 || more == 100 {
+		t.Errorf("%d look-ups for 100 unique ones after that: they should end", more)
+	}
+	if err := d.rec.FlushCopies(context.Background()); err != nil || d.store.story(Key{shop, "U1"}).Notifications[0].Copies != 31 {
+		t.Errorf("copies %d, %v", d.store.story(Key{shop, "U1"}).Notifications[0].Copies, err)
+	}
+}
