@@ -15,9 +15,6 @@ const (
 	tradeClosed   = "TRADE_CLOSED"   // never paid, or refunded in full
 )
 
-// currency of every amount without one: Alipay's domestic notifications are in yuan.
-const currency = "CNY"
-
 // trade is what a trade notification says, read field by field.
 type trade struct {
 	status       string
@@ -96,11 +93,11 @@ func (t *trade) facts(base order.Fact) []order.Fact {
 		return []order.Fact{of(order.KindClosed)}
 	}
 	paid := of(order.KindPaid)
-	paid.AmountFen, paid.Currency, paid.At = t.totalFen, currency, t.paidAt
+	paid.AmountFen, paid.Currency, paid.At = t.totalFen, order.DefaultCurrency, t.paidAt
 	facts := []order.Fact{paid}
 	if t.refundFen > 0 {
 		refund := of(order.KindRefund)
-		refund.RunningTotalFen, refund.Currency = t.refundFen, currency
+		refund.RunningTotalFen, refund.Currency = t.refundFen, order.DefaultCurrency
 		refund.OutRefundNo, refund.At = t.outBizNo, t.refundedAt
 		facts = append(facts, refund)
 	}

@@ -112,7 +112,7 @@ func (m *message) subOrder(i int, p party, form *subOrderForm, r *reading) order
 	}
 	f.ProviderTxnID = r.number(c.text(i, "transaction_id"), maxProviderNumber)
 	f.AmountFen = r.fen(total)
-	f.Currency = r.currency(c.text(amount, form.currency), domestic)
+	f.Currency = r.currency(c.text(amount, form.currency), order.DefaultCurrency)
 	f.At = r.at(c.text(i, form.at), form.parseAt)
 	return f
 }

@@ -36,16 +36,13 @@ func (r *reading) at(b []byte, parse func([]byte) (time.Time, bool)) time.Time {
 	return t
 }
 
-// domestic is the currency of payments that name none.
-const domestic = "CNY"
-
 // currency reads a currency; absent says what a missing one means.
 func (r *reading) currency(b []byte, absent string) string {
 	switch {
 	case b == nil:
 		return absent
-	case string(b) == domestic:
-		return domestic
+	case string(b) == order.DefaultCurrency:
+		return order.DefaultCurrency
 	case !isCurrency(b):
 		r.unreadable = true
 		return ""

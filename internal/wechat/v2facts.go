@@ -73,7 +73,7 @@ func (m *message) paymentV2() (order.Notification, error) {
 	f.OutTradeNo = r.number(x.get("out_trade_no"), maxOrderNumber)
 	f.ProviderTxnID = r.number(x.get("transaction_id"), maxProviderNumber)
 	f.AmountFen = r.fen(x.get("total_fee"))
-	f.Currency = r.currency(x.get("fee_type"), domestic)
+	f.Currency = r.currency(x.get("fee_type"), order.DefaultCurrency)
 	f.At = r.at(x.get("time_end"), parseTimeEnd)
 	n := m.notification(order.KindPaid, f)
 	if r.unreadable {

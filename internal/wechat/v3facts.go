@@ -110,7 +110,7 @@ func (m *message) paymentV3() (order.Notification, error) {
 	f.OutTradeNo = r.number(c.text(root, "out_trade_no"), maxOrderNumber)
 	f.ProviderTxnID = r.number(c.text(root, "transaction_id"), maxProviderNumber)
 	f.AmountFen = r.fen(c.number(amount, "total"))
-	f.Currency = r.currency(c.text(amount, "currency"), domestic)
+	f.Currency = r.currency(c.text(amount, "currency"), order.DefaultCurrency)
 	f.At = r.at(c.text(root, "success_time"), parseTime)
 	// A service provider's payment is always a sub-merchant's.
 	r.unreadable = r.unreadable || p.sub == "" && c.member(root, "sp_mchid") != none
