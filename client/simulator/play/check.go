@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/notifyd/notifyd/client"
+	"github.com/notifyd/notifyd/client/simulator"
 )
 
 // readers is how many orders are asked for at once: the admin API is for people,
@@ -82,7 +83,7 @@ func ask(ctx context.Context, desk Desk, t story) (o *client.Order, err error) {
 // bounds is what an order must be at least and may be at most: the acked notices
 // must have had their effect, what was told without an ack may have had it.
 type bounds struct {
-	protocol                Protocol
+	protocol                simulator.Protocol
 	amount                  int64
 	mustExist, mustPay      bool
 	mayExist, mayPay        bool
@@ -105,7 +106,7 @@ func boundsOf(t story, e entry) bounds {
 // add takes a notice that was told into account.
 func (b *bounds) add(n Notice, acked bool) {
 	// A v2 refund proves no payment: alone it waits for one and shows no order.
-	pays := n.Kind == Paid || n.Kind == Finished || n.Kind == Refund && b.protocol != WechatV2
+	pays := n.Kind == Paid || n.Kind == Finished || n.Kind == Refund && b.protocol != simulator.WechatV2
 	exists := pays || n.Kind == Paying || n.Kind == Closed
 	b.mayPay, b.mustPay = b.mayPay || pays, b.mustPay || pays && acked
 	b.mayExist, b.mustExist = b.mayExist || exists, b.mustExist || exists && acked
@@ -126,7 +127,7 @@ func (b *bounds) add(n Notice, acked bool) {
 
 // total adds a refund: Alipay tells running totals, of which the greatest counts.
 func (b *bounds) total(sum int64, n Notice) int64 {
-	if b.protocol == Alipay {
+	if b.protocol == simulator.Alipay {
 		return max(sum, n.RefundedFen)
 	}
 	return sum + n.RefundFen

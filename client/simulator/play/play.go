@@ -9,32 +9,18 @@
 // that the two days over which a provider repeats itself take a minute. Nothing
 // else is made up: every message is signed when it is sent.
 //
-// The package imports the public client package for the shape of orders, and the
-// standard library. Who signs the messages and who looks at the server's orders
-// come in as functions: see Stage.
+// The package imports the simulator, which makes and signs the messages; the
+// public client package for the shape of orders; and the standard library. Who
+// looks at the server's orders comes in as a function: see Stage.
 package play
 
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/notifyd/notifyd/client"
 )
-
-// Protocol is one way in which providers speak.
-type Protocol string
-
-// The protocols.
-const (
-	WechatV3 Protocol = "wechat-v3"
-	WechatV2 Protocol = "wechat-v2"
-	Alipay   Protocol = "alipay"
-)
-
-// Protocols are all of them.
-func Protocols() []Protocol { return []Protocol{WechatV3, WechatV2, Alipay} }
 
 // Kind is what a notice says of its order.
 type Kind string
@@ -53,33 +39,16 @@ const (
 // Notice is one thing that a provider has to tell about an order. All its
 // deliveries say the same.
 type Notice struct {
-	ID            string // the provider's own id of the notice
-	Kind          Kind
-	OutTradeNo    string
-	ProviderTxnID string
-	AmountFen     int64
-	PaidAt        time.Time
+	ID         string // names the notice within the run
+	Kind       Kind
+	OutTradeNo string
+	AmountFen  int64
+	PaidAt     time.Time
 
-	OutRefundNo      string // of a refund
-	ProviderRefundID string
-	RefundFen        int64 // this refund
-	RefundedFen      int64 // all refunds of the order so far, with this one
-	RefundedAt       time.Time
-}
-
-// Message is a notice as it goes over the wire.
-type Message struct {
-	Header http.Header
-	Body   []byte
-}
-
-// Teller speaks one protocol to one account. Message signs a notice as it is
-// sent at the given time; it is called by several senders at once.
-type Teller struct {
-	Account  string // the last part of the notify URL
-	Merchant string // whose orders the account's are
-	Protocol Protocol
-	Message  func(n Notice, at time.Time) (Message, error)
+	OutRefundNo string // of a refund
+	RefundFen   int64  // this refund
+	RefundedFen int64  // all refunds of the order so far, with this one
+	RefundedAt  time.Time
 }
 
 // Desk reads an order with its lists as the server has it; nil when the server

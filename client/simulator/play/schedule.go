@@ -1,6 +1,10 @@
 package play
 
-import "time"
+import (
+	"time"
+
+	"github.com/notifyd/notifyd/client/simulator"
+)
 
 // ackTimeout is how long a provider waits for an answer. WeChat Pay says 5 s;
 // Alipay publishes none and is taken to wait as long.
@@ -22,11 +26,11 @@ func AlipayRetries() []time.Duration {
 }
 
 // retries are the pauses of a protocol in this plan.
-func (p Plan) retries(of Protocol) []time.Duration {
+func (p Plan) retries(of simulator.Protocol) []time.Duration {
 	switch {
-	case of == Alipay && p.Retries.Alipay != nil:
+	case of == simulator.Alipay && p.Retries.Alipay != nil:
 		return p.Retries.Alipay
-	case of == Alipay:
+	case of == simulator.Alipay:
 		return AlipayRetries()
 	case p.Retries.Wechat != nil:
 		return p.Retries.Wechat

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"github.com/notifyd/notifyd/client/simulator"
 )
 
 // script says what is told about each order. It keeps nothing: everything about
@@ -45,10 +47,6 @@ func newScript(plan Plan, stage Stage) (*script, error) {
 		return nil, errors.New("the plan needs a server to tell its notices to")
 	}
 	s := &script{Plan: plan, run: stage.Run, start: stage.Start.Truncate(time.Second)}
-	counts := map[Protocol]int{}
-	for _, t := range stage.Tellers {
-		counts[t.Protocol]++
-	}
 	for _, t := range stage.Tellers {
 		if len(plan.Accounts) > 0 && !slices.Contains(plan.Accounts, t.Account) || plan.weight(t.Protocol) == 0 {
 			continue
@@ -65,8 +63,16 @@ func newScript(plan Plan, stage Stage) (*script, error) {
 // ErrNobodyTells: no account of the plan has keys for a protocol of the plan.
 var ErrNobodyTells = errors.New("no account has test keys for a protocol that the plan wants")
 
-func (p Plan) weight(of Protocol) int {
-	return map[Protocol]int{WechatV3: p.Protocols.WechatV3, WechatV2: p.Protocols.WechatV2, Alipay: p.Protocols.Alipay}[of]
+func (p Plan) weight(of simulator.Protocol) int {
+	switch of {
+	case simulator.WechatV3:
+		return p.Protocols.WechatV3
+	case simulator.WechatV2:
+		return p.Protocols.WechatV2
+	case simulator.Alipay:
+		return p.Protocols.Alipay
+	}
+	return 0
 }
 
 // The streams of chance, so that one more draw in one place changes no other.
@@ -103,14 +109,14 @@ func (s *script) story(order int) story {
 	r := s.chance(forStory, order, 0, 0)
 	t := story{teller: s.pick(r), number: fmt.Sprintf("%s%s%07d", s.Prefix, s.run, order)}
 	amount := s.AmountFen.From + r.Int64N(s.AmountFen.To-s.AmountFen.From+1)
-	base := Notice{OutTradeNo: t.number, ProviderTxnID: transactionID(t.teller.Protocol, t.number), AmountFen: amount, PaidAt: s.start}
-	ali := t.teller.Protocol == Alipay
+	base := Notice{OutTradeNo: t.number, AmountFen: amount, PaidAt: s.start}
+	ali := t.teller.Protocol == simulator.Alipay
 	add := func(n Notice) {
 		n.ID = fmt.Sprintf("%s-%d", t.number, len(t.notices))
 		t.notices = append(t.notices, n)
 	}
 	say := func(k Kind) { n := base; n.Kind = k; add(n) }
-	if hits(r, s.Probes) && t.teller.Protocol == WechatV3 {
+	if hits(r, s.Probes) && t.teller.Protocol == simulator.WechatV3 {
 		say(Probe)
 	}
 	if hits(r, s.Pending) && ali {
@@ -165,7 +171,7 @@ func (s *script) refunds(r *rand.Rand, paid Notice) (all []Notice) {
 		total += fen
 		n := paid
 		n.Kind, n.RefundFen, n.RefundedFen, n.RefundedAt = Refund, fen, total, paid.PaidAt
-		n.OutRefundNo, n.ProviderRefundID = fmt.Sprintf("%sR%d", paid.OutTradeNo, i+1), fmt.Sprintf("50%sR%d", paid.OutTradeNo, i+1)
+		n.OutRefundNo = fmt.Sprintf("%sR%d", paid.OutTradeNo, i+1)
 		all = append(all, n)
 	}
 	return all
@@ -184,13 +190,4 @@ func (s *script) place(r *rand.Rand, order int, t *story) {
 	for i := range t.from {
 		t.from[i] = s.begins(order) + time.Duration(len(t.from)-1-i)*jumble
 	}
-}
-
-// transactionID begins as the provider's do. The order's number in it tells runs
-// apart on one server.
-func transactionID(p Protocol, number string) string {
-	if p == Alipay {
-		return "20" + number
-	}
-	return "42" + number
 }

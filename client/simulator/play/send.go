@@ -1,7 +1,6 @@
 package play
 
 import (
-	"bytes"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/notifyd/notifyd/client/simulator"
 )
 
 // answer is what came back for a delivery.
@@ -67,7 +68,7 @@ type senders struct {
 	script *script
 	queue  *queue
 	book   *ledger
-	post   func(ctx context.Context, url string, m Message, hold func(context.Context)) (status int, body []byte, err error)
+	post   func(ctx context.Context, url string, m simulator.Message, hold func(context.Context)) (status int, body []byte, err error)
 
 	fail context.CancelCauseFunc
 }
@@ -114,7 +115,7 @@ func (s *senders) tell(ctx context.Context, t telling) *telling {
 	if t.copy {
 		turn++ // to another server than the first one
 	}
-	url := strings.TrimSuffix(s.stage.To[turn%len(s.stage.To)], "/") + "/notify/" + story.teller.Account
+	url := strings.TrimSuffix(s.stage.To[turn%len(s.stage.To)], "/") + m.Path
 	fate := s.script.fate(t)
 	s.book.told(t, len(story.notices))
 	began := time.Now()
@@ -130,7 +131,7 @@ func (s *senders) tell(ctx context.Context, t telling) *telling {
 }
 
 // again is when a notice is told next; given says that the provider gives up.
-func (s *senders) again(t telling, n Notice, of Protocol, content bool) (again *telling, given bool) {
+func (s *senders) again(t telling, n Notice, of simulator.Protocol, content bool) (again *telling, given bool) {
 	if content || t.copy || n.Kind == Probe {
 		return nil, false
 	}
@@ -147,12 +148,12 @@ func (s *senders) again(t telling, n Notice, of Protocol, content bool) (again *
 // delivery is a protocol, whose acks are its own, and what the plan does to the
 // answer.
 type delivery struct {
-	protocol Protocol
+	protocol simulator.Protocol
 	fate     fate
 }
 
 // deliver sends a message and reads the answer.
-func (s *senders) deliver(ctx context.Context, url string, m Message, d delivery) answer {
+func (s *senders) deliver(ctx context.Context, url string, m simulator.Message, d delivery) answer {
 	inTime, cancel := context.WithTimeout(ctx, ackTimeout)
 	defer cancel()
 	var hold func(context.Context)
@@ -167,7 +168,7 @@ func (s *senders) deliver(ctx context.Context, url string, m Message, d delivery
 		return late
 	case err != nil:
 		return unreachable
-	case d.protocol.acks(status, body):
+	case acks(d.protocol, status, body):
 		return acked
 	case status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
 		return unavailable
@@ -183,11 +184,11 @@ func (s *senders) hold(ctx context.Context) {
 }
 
 // acks says whether the provider would be content.
-func (p Protocol) acks(status int, body []byte) bool {
+func acks(p simulator.Protocol, status int, body []byte) bool {
 	switch p {
-	case WechatV3:
+	case simulator.WechatV3:
 		return status == http.StatusOK || status == http.StatusNoContent
-	case WechatV2:
+	case simulator.WechatV2:
 		var said struct {
 			Code string `xml:"return_code"`
 		}
@@ -206,7 +207,7 @@ type poster struct{ client *http.Client }
 
 // post sends a message. With hold the answer is not waited for: once the request
 // is written hold is called, and then the connection is broken.
-func (p poster) post(ctx context.Context, url string, m Message, hold func(context.Context)) (status int, body []byte, err error) {
+func (p poster) post(ctx context.Context, url string, m simulator.Message, hold func(context.Context)) (status int, body []byte, err error) {
 	ctx, hangUp := context.WithCancelCause(ctx)
 	defer hangUp(nil)
 	if hold != nil {
@@ -214,11 +215,10 @@ func (p poster) post(ctx context.Context, url string, m Message, hold func(conte
 			go func() { hold(ctx); hangUp(errHungUp) }()
 		}})
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(m.Body))
+	r, err := m.Request(ctx, url)
 	if err != nil {
 		return 0, nil, err
 	}
-	r.Header = m.Header.Clone()
 	res, err := p.client.Do(r)
 	if err == nil {
 		defer res.Body.Close()

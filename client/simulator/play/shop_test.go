@@ -7,13 +7,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/notifyd/notifyd/client"
+	"github.com/notifyd/notifyd/client/simulator"
 )
 
 // shop is a server of these tests: it takes notices as JSON, keeps orders in a
@@ -33,10 +33,10 @@ func newShop() *shop {
 
 // tellers write a notice as JSON, whatever the protocol.
 func tellers() (all []Teller) {
-	for _, p := range Protocols() {
-		all = append(all, Teller{Account: string(p), Merchant: "default", Protocol: p, Message: func(n Notice, _ time.Time) (Message, error) {
+	for _, p := range simulator.Protocols() {
+		all = append(all, Teller{Account: string(p), Merchant: "default", Protocol: p, Message: func(n Notice, _ time.Time) (simulator.Message, error) {
 			body, err := json.Marshal(n)
-			return Message{Header: http.Header{"Content-Type": {"text/plain"}}, Body: body}, err
+			return simulator.Message{Path: "/notify/" + string(p), Header: http.Header{"Content-Type": {"text/plain"}}, Body: body}, err
 		}})
 	}
 	return all
@@ -66,18 +66,18 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if !s.heard[n.ID] {
 		s.heard[n.ID] = true
-		s.take(n, Protocol(strings.TrimPrefix(r.URL.Path, "/notify/")))
+		s.take(n, simulator.Protocol(strings.TrimPrefix(r.URL.Path, "/notify/")))
 	}
-	switch Protocol(strings.TrimPrefix(r.URL.Path, "/notify/")) {
-	case WechatV2:
+	switch simulator.Protocol(strings.TrimPrefix(r.URL.Path, "/notify/")) {
+	case simulator.WechatV2:
 		_, _ = io.WriteString(w, `<xml><return_code><![CDATA[SUCCESS]]></return_code></xml>`)
-	case Alipay:
+	case simulator.Alipay:
 		_, _ = io.WriteString(w, "success")
 	}
 }
 
 // take is the plainest set of books that can be right.
-func (s *shop) take(n Notice, p Protocol) {
+func (s *shop) take(n Notice, p simulator.Protocol) {
 	o := s.orders[n.OutTradeNo]
 	if o == nil {
 		o = &client.Order{OutTradeNo: n.OutTradeNo, Status: client.Pending}
@@ -106,9 +106,9 @@ func (s *shop) take(n Notice, p Protocol) {
 	}
 }
 
-func (s *shop) refund(n Notice, p Protocol, o *client.Order) {
+func (s *shop) refund(n Notice, p simulator.Protocol, o *client.Order) {
 	fen := n.RefundFen
-	if p == Alipay {
+	if p == simulator.Alipay {
 		fen = max(0, n.RefundedFen-o.RefundedFen)
 	}
 	o.RefundedFen += fen
@@ -181,14 +181,16 @@ func TestABadServerIsFound(t *testing.T) {
 		on    Kind
 		spoil func(n Notice, o *client.Order)
 	}{
-		"acked and not kept":     {Lost, Paid, func(_ Notice, o *client.Order) { o.Status = "gone" }},
-		"a payment is forgotten": {Lost, Paid, func(_ Notice, o *client.Order) { o.Payments, o.Transitions, o.PaidFen, o.Status = nil, nil, 0, client.Pending }},
-		"a refund is forgotten":  {Lost, Refund, func(_ Notice, o *client.Order) { o.Refunds, o.RefundedFen, o.Status = nil, 0, client.Paid }},
-		"a close is forgotten":   {Lost, Closed, func(_ Notice, o *client.Order) { o.Status = client.Pending }},
-		"an end is forgotten":    {Lost, Finished, func(_ Notice, o *client.Order) { o.Finished = false }},
-		"paid twice":             {Doubled, Paid, func(_ Notice, o *client.Order) { o.Payments = append(o.Payments, o.Payments...) }},
-		"told twice":             {Doubled, Paid, func(_ Notice, o *client.Order) { o.Transitions = append(o.Transitions, o.Transitions...) }},
-		"refunded twice":         {Doubled, Refund, func(n Notice, o *client.Order) { o.RefundedFen = n.AmountFen + 1 }},
+		"acked and not kept": {Lost, Paid, func(_ Notice, o *client.Order) { o.Status = "gone" }},
+		"a payment is forgotten": {Lost, Paid, func(_ Notice, o *client.Order) {
+			o.Payments, o.Transitions, o.PaidFen, o.Status = nil, nil, 0, client.Pending
+		}},
+		"a refund is forgotten": {Lost, Refund, func(_ Notice, o *client.Order) { o.Refunds, o.RefundedFen, o.Status = nil, 0, client.Paid }},
+		"a close is forgotten":  {Lost, Closed, func(_ Notice, o *client.Order) { o.Status = client.Pending }},
+		"an end is forgotten":   {Lost, Finished, func(_ Notice, o *client.Order) { o.Finished = false }},
+		"paid twice":            {Doubled, Paid, func(_ Notice, o *client.Order) { o.Payments = append(o.Payments, o.Payments...) }},
+		"told twice":            {Doubled, Paid, func(_ Notice, o *client.Order) { o.Transitions = append(o.Transitions, o.Transitions...) }},
+		"refunded twice":        {Doubled, Refund, func(n Notice, o *client.Order) { o.RefundedFen = n.AmountFen + 1 }},
 		"a refund told twice": {Doubled, Refund, func(_ Notice, o *client.Order) {
 			o.Transitions = append(o.Transitions, o.Transitions[1:]...)
 		}},
@@ -234,14 +236,13 @@ func TestABadServerIsFound(t *testing.T) {
 
 func TestAnAckedProbeIsFound(t *testing.T) {
 	s := newShop()
-	server := s.stage(t)
-	stage := server
-	stage.Tellers = slices.Clone(server.Tellers)
-	stage.Tellers[0].Message = func(n Notice, at time.Time) (Message, error) {
+	stage := s.stage(t)
+	honest := stage.Tellers[0].Message
+	stage.Tellers[0].Message = func(n Notice, at time.Time) (simulator.Message, error) {
 		if n.Kind == Probe {
-			n.Kind = Paid // a server that does not look at signatures
+			n.Kind = Paid // as a server sees it that does not look at signatures
 		}
-		return server.Tellers[0].Message(n, at)
+		return honest(n, at)
 	}
 	p := DefaultPlan()
 	p.Orders, p.Probes, p.Protocols = 40, 0.5, Weights{WechatV3: 1}
