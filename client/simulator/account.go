@@ -35,26 +35,42 @@ type Account struct {
 	Name string // the last part of the notify URL
 
 	// At WeChat Pay.
-	MchID      string // the merchant number; in partner mode the service provider's
-	AppID      string
-	SubMchIDs  []string // partner mode: sub-merchants that are accepted
-	APIv3Key   Secret   // 32 bytes; WechatV3 needs it
-	APIv2Key   Secret   // WechatV2 needs it
-	V2SignType string   // "MD5" or "HMAC-SHA256"; "" is MD5
+	MchID       string // the merchant number; in partner mode the service provider's
+	AppID       string
+	SubMchIDs   []string // partner mode: sub-merchants that are accepted
+	APIv3Key    Secret   // 32 bytes; WechatV3 needs it
+	APIv2Key    Secret   // WechatV2 needs it
+	V2SignTypes []string // accepted, of MD5 and HMAC-SHA256; none: both. The first one signs
 
 	// At Alipay.
 	AlipayAppID string
 	SellerID    string   // "" is a made-up one
 	AuthAppIDs  []string // merchants that authorised the application
-	SignType    string   // "RSA2" or "RSA"; "" is RSA2
+	SignTypes   []string // accepted, of RSA2 and RSA; none: RSA2. The first one signs
 	AESKey      Secret   // base64; for encrypted messages of the message service
 }
 
 const (
 	apiV3KeyBytes = 32
-	// signMD5 and signHMAC are the two ways in which v2 signs.
+	// signMD5 and signHMAC are the two ways in which v2 signs, signRSA2 and signRSA
+	// those of Alipay.
 	signMD5, signHMAC = "MD5", "HMAC-SHA256"
+	signRSA2, signRSA = "RSA2", "RSA"
 )
+
+func (a Account) v2SignTypes() []string {
+	if len(a.V2SignTypes) == 0 {
+		return []string{signMD5, signHMAC}
+	}
+	return a.V2SignTypes
+}
+
+func (a Account) alipaySignTypes() []string {
+	if len(a.SignTypes) == 0 {
+		return []string{signRSA2}
+	}
+	return a.SignTypes
+}
 
 // errNoKeys is what a simulator without keys would be: it must never fall back
 // to keys that others have as well.

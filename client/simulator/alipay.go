@@ -28,7 +28,7 @@ type form struct {
 }
 
 func (s *Simulator) alipaySigner() forge.AlipaySigner {
-	return forge.AlipaySigner{Private: s.keys.Alipay, SignType: s.account.SignType}
+	return forge.AlipaySigner{Private: s.keys.Alipay, SignType: s.account.alipaySignTypes()[0]}
 }
 
 func (s *Simulator) alipayTrade(o Order, status string) forge.AlipayTrade {

@@ -92,7 +92,7 @@ func (s *Simulator) signed(f forge.Form) v2 {
 }
 
 func (s *Simulator) v2Signer() forge.WechatV2Signer {
-	return forge.WechatV2Signer{APIKey: string(s.account.APIv2Key), SignType: s.account.V2SignType}
+	return forge.WechatV2Signer{APIKey: string(s.account.APIv2Key), SignType: s.account.v2SignTypes()[0]}
 }
 
 // withNonce gives a message a nonce that follows from what it says: v2 repeats
