@@ -93,7 +93,7 @@ them, decides what each means for its order, and answers who asks.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
 	root.AddCommand(serveCommand(a), checkCommand(a), replayCommand(a), ordersCommand(a), notificationsCommand(a),
-		eventsCommand(a), endpointsCommand(a),
+		eventsCommand(a), endpointsCommand(a), simulateCommand(a),
 		demoCommand(a), versionCommand(a))
 	refuseByUsage(root)
 	return root

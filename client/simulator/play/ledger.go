@@ -106,9 +106,13 @@ func (l *ledger) heard(h hearing) error {
 	return l.deaf(h)
 }
 
-// patience is after how many answers without a single ack a run ends: something
-// is set up wrong, and 16 deliveries of each of 20,000 orders would not say more.
-const patience = 100
+// A run ends after so many deliveries without a single ack, or without a single
+// answer: something is set up wrong, and 16 deliveries of each order would not say
+// more.
+const (
+	patience   = 100
+	noPatience = 10
+)
 
 // DeafError ends a run in which nothing at all is acked.
 type DeafError struct {
@@ -123,10 +127,11 @@ func (e *DeafError) Error() string {
 }
 
 func (l *ledger) deaf(h hearing) error {
-	if l.ackSeen || l.heardOf < patience {
+	nobody := l.counts.Unreachable+l.counts.Late == l.heardOf
+	if l.ackSeen || l.heardOf < patience && !(nobody && l.heardOf >= noPatience) {
 		return nil
 	}
-	return &DeafError{l.heardOf, h.answer.String(), l.counts.Unreachable+l.counts.Late == l.heardOf}
+	return &DeafError{l.heardOf, h.answer.String(), nobody}
 }
 
 func (l *ledger) count(h hearing) {
