@@ -69,15 +69,9 @@ own.`,
 }
 
 func (r *simulateRun) run(ctx context.Context, path string) error {
-	plan := play.DefaultPlan()
-	document, report := config.Read(path, "a plan", &plan, r.env)
-	if document != nil && report.OK() {
-		for _, p := range plan.Check() {
-			report.Fail(document.Finding(p.Path, p.Text))
-		}
-	}
-	if !report.OK() {
-		return r.badPlan(path, report)
+	plan, document, err := readPlan(r.app, path)
+	if err != nil {
+		return err
 	}
 	conf, accounts, found := r.loadConfig(r.config)
 	if !found.OK() {
@@ -85,13 +79,14 @@ func (r *simulateRun) run(ctx context.Context, path string) error {
 		return unusable(r.config, found)
 	}
 	plan.Accounts = namesOf(plan.Accounts, conf)
+	report := &config.Report{}
 	for i, name := range plan.Accounts {
 		if _, ok := accounts[name]; !ok {
 			report.Fail(document.Finding(fmt.Sprintf("accounts[%d]", i), config.Unknown("account", name, namesOf(nil, conf))))
 		}
 	}
 	if !report.OK() {
-		return r.badPlan(path, report)
+		return badPlan(r.app, path, report)
 	}
 	stage, err := r.stage(ctx, plan, conf, accounts)
 	if err != nil {
@@ -100,9 +95,24 @@ func (r *simulateRun) run(ctx context.Context, path string) error {
 	return r.play(ctx, plan, stage)
 }
 
+// readPlan reads a plan and checks it; the document finds places in it.
+func readPlan(a *app, path string) (play.Plan, *config.Document, error) {
+	plan := play.DefaultPlan()
+	document, report := config.Read(path, "a plan", &plan, a.env)
+	if document != nil && report.OK() {
+		for _, p := range plan.Check() {
+			report.Fail(document.Finding(p.Path, p.Text))
+		}
+	}
+	if !report.OK() {
+		return plan, nil, badPlan(a, path, report)
+	}
+	return plan, document, nil
+}
+
 // badPlan ends a run whose plan has errors.
-func (r *simulateRun) badPlan(path string, report *config.Report) error {
-	r.printFindings(report)
+func badPlan(a *app, path string, report *config.Report) error {
+	a.printFindings(report)
 	return exitWith(exitUsage, "the plan %s cannot be played: %s. See --example", path, count(len(report.Errors), "error"))
 }
 

@@ -30,10 +30,10 @@ func (r *simulateRun) stage(ctx context.Context, plan play.Plan, conf *config.Co
 	if conf.Orders.RequireRegistration {
 		return stage, exitWith(exitConfig, "orders.require_registration is on: nobody registers the orders of a plan, so all would wait. Play against a server without it")
 	}
-	if err := r.aim(&stage, conf); err != nil {
+	if err := r.cast(&stage, plan, conf, accounts); err != nil {
 		return stage, err
 	}
-	if err := r.cast(&stage, plan, conf, accounts); err != nil {
+	if err := r.aim(&stage, conf); err != nil {
 		return stage, err
 	}
 	admin, err := r.client(r.app)
@@ -94,7 +94,7 @@ func (r *simulateRun) cast(stage *play.Stage, plan play.Plan, conf *config.Confi
 			return exitWith(exitConfig, "the account %s cannot be simulated: %w", name, err)
 		}
 		for _, p := range simulator.Protocols() {
-			if (p == simulator.Alipay) != (a.Account.Provider == "alipay") {
+			if !plan.Wants(p) || (p == simulator.Alipay) != (a.Account.Provider == "alipay") {
 				continue
 			}
 			s, err := simulator.New(p, facts, keys)

@@ -48,7 +48,7 @@ func newScript(plan Plan, stage Stage) (*script, error) {
 	}
 	s := &script{Plan: plan, run: stage.Run, start: stage.Start.Truncate(time.Second)}
 	for _, t := range stage.Tellers {
-		if len(plan.Accounts) > 0 && !slices.Contains(plan.Accounts, t.Account) || plan.weight(t.Protocol) == 0 {
+		if len(plan.Accounts) > 0 && !slices.Contains(plan.Accounts, t.Account) || !plan.Wants(t.Protocol) {
 			continue
 		}
 		s.tellers = append(s.tellers, t)
@@ -62,6 +62,9 @@ func newScript(plan Plan, stage Stage) (*script, error) {
 
 // ErrNobodyTells: no account of the plan has keys for a protocol of the plan.
 var ErrNobodyTells = errors.New("no account has test keys for a protocol that the plan wants")
+
+// Wants says whether the plan plays a protocol.
+func (p Plan) Wants(of simulator.Protocol) bool { return p.weight(of) > 0 }
 
 func (p Plan) weight(of simulator.Protocol) int {
 	switch of {
