@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/notifyd/notifyd/internal/provider/forge"
@@ -101,7 +100,3 @@ func (d form) sign(t time.Time) forge.Message {
 }
 
 var beijing = time.FixedZone("+08:00", 8*60*60)
-
-// hasPlus says whether a base64 text has a plus sign, which is what a careless
-// decoder loses.
-func hasPlus(s string) bool { return strings.Contains(s, "+") }

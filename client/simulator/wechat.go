@@ -48,6 +48,8 @@ type v3 struct {
 	edits  []Edit              // of the body around the content
 	body   func([]byte) []byte // set: another body than the plain one, before it is signed
 	shift  time.Duration       // between the clock of the signature and the sending
+	// timestamp, when set, stands in place of the time.
+	timestamp string
 }
 
 func (s *Simulator) event(kind, original string, at time.Time, content []byte) v3 {
@@ -75,6 +77,9 @@ func (d v3) sign(t time.Time) forge.Message {
 		body = d.body(body)
 	}
 	m := d.signer.Sign(body, t.Add(d.shift))
+	if d.timestamp != "" {
+		m = d.signer.SignWith(body, d.timestamp, m.Header.Get("Wechatpay-Nonce"))
+	}
 	m.Header.Set("User-Agent", userAgent)
 	return m
 }
