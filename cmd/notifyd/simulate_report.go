@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -12,17 +13,18 @@ import (
 
 // runBar is the progress of a run, on a terminal alone: one bar for each phase.
 type runBar struct {
-	*app
-	phase play.Phase
-	bar   *progressbar.ProgressBar
+	err     io.Writer
+	visible bool
+	phase   play.Phase
+	bar     *progressbar.ProgressBar
 }
 
-func newRunBar(a *app) *runBar { return &runBar{app: a} }
+func newRunBar(a *app) *runBar { return &runBar{err: a.err, visible: isTerminal(a.err)} }
 
 func (b *runBar) show(phase play.Phase, done, total int) {
 	if phase != b.phase {
 		b.end()
-		b.phase, b.bar = phase, newBar(b.err, total, isTerminal(b.err))
+		b.phase, b.bar = phase, newBar(b.err, total, b.visible)
 		b.bar.Describe(string(phase))
 	}
 	_ = b.bar.Set(done) // an ornament: that it cannot be drawn is no fault

@@ -154,3 +154,22 @@ func TestARunIsInterrupted(t *testing.T) {
 		interrupt()
 	}
 }
+
+// The bar says which phase it is and how far, on a terminal alone.
+func TestRunBar(t *testing.T) {
+	for _, visible := range []bool{false, true} {
+		var drawn bytes.Buffer
+		b := &runBar{err: &drawn, visible: visible}
+		for _, phase := range []play.Phase{play.Sending, play.Checking} {
+			for done := range 3 {
+				b.show(phase, done, 3)
+			}
+		}
+		b.end()
+		for _, want := range []string{"sending", "checking", "/3)"} {
+			if got := strings.Contains(drawn.String(), want); got != visible {
+				t.Errorf("visible %v: %q", visible, drawn.String())
+			}
+		}
+	}
+}
