@@ -9,7 +9,7 @@ type Counts struct {
 	Deliveries int `json:"deliveries"` // all, with the repeats and copies
 	Repeats    int `json:"repeats"`    // by the provider's schedule
 	Copies     int `json:"copies"`     // by a second sender at the same time
-	Probes     int `json:"probes"`     // refused, as they must be
+	Probes     int `json:"probes"`     // not acked, as it must be
 	Settled    int `json:"settled"`    // orders of which everything was acked or given up
 	GivenUp    int `json:"given_up"`   // notices whose schedule ended before an ack arrived
 

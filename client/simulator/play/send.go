@@ -71,18 +71,20 @@ type senders struct {
 	post   func(ctx context.Context, url string, m simulator.Message, hold func(context.Context)) (status int, body []byte, err error)
 
 	fail context.CancelCauseFunc
+	done func() // lets go of the connections
 }
 
-func newSenders(_ Plan, stage Stage, s *script, book *ledger) *senders {
+func newSenders(stage Stage, s *script, book *ledger) *senders {
 	transport := &http.Transport{MaxIdleConnsPerHost: s.Senders, DisableCompression: true}
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return &senders{stage: stage, script: s, queue: newQueue(s), book: book, post: poster{client}.post}
+	return &senders{stage: stage, script: s, queue: newQueue(s), book: book, post: poster{client}.post, done: transport.CloseIdleConnections}
 }
 
 // run tells until everything is acked or given up.
 func (s *senders) run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	defer s.done()
 	s.fail = fail
 	var work sync.WaitGroup
 	for range s.script.Senders {
@@ -140,7 +142,7 @@ func (s *senders) again(t telling, n Notice, of simulator.Protocol, content bool
 		return nil, true
 	}
 	next := t
-	next.due = max(t.due, s.queue.passed()) + pauses[t.attempt]
+	next.due = s.queue.ended(t) + pauses[t.attempt]
 	next.attempt++
 	return &next, false
 }
