@@ -21,6 +21,7 @@ import (
 	"github.com/notifyd/notifyd/client"
 	"github.com/notifyd/notifyd/client/simulator"
 	"github.com/notifyd/notifyd/client/simulator/play"
+	"github.com/notifyd/notifyd/internal/config"
 )
 
 // simulated writes the fresh keys of a simulated provider: simulated FOLDER.
@@ -170,6 +171,30 @@ func TestRunBar(t *testing.T) {
 			if got := strings.Contains(drawn.String(), want); got != visible {
 				t.Errorf("visible %v: %q", visible, drawn.String())
 			}
+		}
+	}
+}
+
+// Whoever adds a key to the plan explains it: in the example and in the document.
+func TestEveryKeyOfAPlanIsExplained(t *testing.T) {
+	document, err := os.ReadFile("../../docs/simulate-run.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := config.OptionsOf(play.Plan{}, "")
+	if len(options) < 20 {
+		t.Fatalf("%d options", len(options))
+	}
+	for _, o := range options {
+		group, key, nested := strings.Cut(o.Path, ".")
+		if !nested {
+			key = group
+		}
+		if !strings.Contains(play.Example(), key+":") {
+			t.Errorf("the example does not name %s", o.Path)
+		}
+		if !strings.Contains(string(document), "`"+o.Path+"`") && !strings.Contains(string(document), "| `"+group+"`") {
+			t.Errorf("docs/simulate-run.md does not name %s", o.Path)
 		}
 	}
 }
