@@ -25,8 +25,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			return writeKeys(filepath.Join(env.WorkDir, "keys"))
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "captures": copyCaptures, "serving": serving,
-			"simulated": simulated, "cheating": cheating},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "captures": copyCaptures, "serving": serving, "simulated": simulatedShop,
+			"cheating": cheating},
 	})
 }
 

@@ -24,8 +24,7 @@ func newRunBar(a *app) *runBar { return &runBar{err: a.err, visible: isTerminal(
 func (b *runBar) show(phase play.Phase, done, total int) {
 	if phase != b.phase {
 		b.end()
-		b.phase, b.bar = phase, newBar(b.err, total, b.visible)
-		b.bar.Describe(string(phase))
+		b.phase, b.bar = phase, newBar(b.err, string(phase), total, b.visible)
 	}
 	_ = b.bar.Set(done) // an ornament: that it cannot be drawn is no fault
 }

@@ -24,16 +24,6 @@ import (
 	"github.com/notifyd/notifyd/internal/config"
 )
 
-// simulated writes the fresh keys of a simulated provider: simulated FOLDER.
-func simulated(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: simulated FOLDER")
-	}
-	keys, err := simulator.NewKeys()
-	ts.Check(err)
-	ts.Check(keys.Save(ts.MkAbs(args[0])))
-}
-
 // cheating puts a server before the one that is serving, and sets $PUBLIC and
 // $PRIVATE to it. It keeps its books badly for some of Alipay's orders, by the
 // last digit of their number:

@@ -6,7 +6,7 @@ import (
 )
 
 // latencies counts times in classes that grow by 5 %, from 50 µs to well above
-// ackTimeout: a percentile is that exact, and memory does not grow.
+// simulator.Patience: a percentile is that exact, and memory does not grow.
 type latencies struct {
 	classes [latencyClasses]int64
 	n       int64

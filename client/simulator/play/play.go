@@ -87,7 +87,7 @@ func Run(ctx context.Context, plan Plan, stage Stage) (*Report, error) {
 	book := newLedger(script, stage.Progress)
 	began := time.Now()
 	sending, cancel := context.WithTimeoutCause(ctx, plan.Limit, errLimit)
-	err = newSenders(stage, script, book).run(sending)
+	err = newSenders(script, book).run(sending)
 	cancel()
 	report := book.report(plan, stage)
 	report.TookSeconds = time.Since(began).Seconds()

@@ -23,7 +23,7 @@ func played(t *testing.T, p Plan, post func() (int, error)) (at []time.Duration,
 		t.Fatal(err)
 	}
 	book = newLedger(script, nil)
-	all := newSenders(stage, script, book)
+	all := newSenders(script, book)
 	began := time.Now()
 	var mu sync.Mutex
 	all.post = func(ctx context.Context, _ string, _ simulator.Message, hold func(context.Context)) (int, []byte, error) {

@@ -6,10 +6,6 @@ import (
 	"github.com/notifyd/notifyd/client/simulator"
 )
 
-// ackTimeout is how long a provider waits for an answer. WeChat Pay says 5 s;
-// Alipay publishes none and is taken to wait as long.
-const ackTimeout = 5 * time.Second
-
 // WechatRetries are the pauses after which WeChat Pay tells a notice again that
 // was not acked: 15 times within 24 h 4 m.
 // Source: WeChat Pay docs, "payment notice", v2 and v3 alike.

@@ -16,7 +16,8 @@ import (
 type script struct {
 	Plan
 	tellers []Teller
-	weights []int // of the tellers
+	weights []int               // of the tellers
+	to      []*simulator.Sender // for their URLs
 	run     string
 	start   time.Time
 }
@@ -47,6 +48,13 @@ func newScript(plan Plan, stage Stage) (*script, error) {
 		return nil, errors.New("the plan needs a server to tell its notices to")
 	}
 	s := &script{Plan: plan, run: stage.Run, start: stage.Start.Truncate(time.Second)}
+	for _, to := range stage.To {
+		sender, err := simulator.NewSender(to)
+		if err != nil {
+			return nil, err
+		}
+		s.to = append(s.to, sender)
+	}
 	for _, t := range stage.Tellers {
 		if len(plan.Accounts) > 0 && !slices.Contains(plan.Accounts, t.Account) || !plan.Wants(t.Protocol) {
 			continue

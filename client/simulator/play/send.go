@@ -2,13 +2,11 @@ package play
 
 import (
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"strings"
 	"sync"
 	"time"
 
@@ -64,7 +62,6 @@ func (s *script) twice(order, notice int) bool {
 
 // senders are the provider's: each takes what is due next and tells it.
 type senders struct {
-	stage  Stage
 	script *script
 	queue  *queue
 	book   *ledger
@@ -74,10 +71,10 @@ type senders struct {
 	done func() // lets go of the connections
 }
 
-func newSenders(stage Stage, s *script, book *ledger) *senders {
+func newSenders(s *script, book *ledger) *senders {
 	transport := &http.Transport{MaxIdleConnsPerHost: s.Senders, DisableCompression: true}
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return &senders{stage: stage, script: s, queue: newQueue(s), book: book, post: poster{client}.post, done: transport.CloseIdleConnections}
+	return &senders{script: s, queue: newQueue(s), book: book, post: poster{client}.post, done: transport.CloseIdleConnections}
 }
 
 // run tells until everything is acked or given up.
@@ -117,7 +114,7 @@ func (s *senders) tell(ctx context.Context, t telling) *telling {
 	if t.copy {
 		turn++ // to another server than the first one
 	}
-	url := strings.TrimSuffix(s.stage.To[turn%len(s.stage.To)], "/") + m.Path
+	url := s.script.to[turn%len(s.script.to)].URL(m)
 	fate := s.script.fate(t)
 	s.book.told(t, len(story.notices))
 	began := time.Now()
@@ -156,7 +153,7 @@ type delivery struct {
 
 // deliver sends a message and reads the answer.
 func (s *senders) deliver(ctx context.Context, url string, m simulator.Message, d delivery) answer {
-	inTime, cancel := context.WithTimeout(ctx, ackTimeout)
+	inTime, cancel := context.WithTimeout(ctx, simulator.Patience)
 	defer cancel()
 	var hold func(context.Context)
 	if d.fate == isSlow {
@@ -170,7 +167,7 @@ func (s *senders) deliver(ctx context.Context, url string, m simulator.Message, 
 		return late
 	case err != nil:
 		return unreachable
-	case acks(d.protocol, status, body):
+	case d.protocol.Acked(simulator.Answer{Status: status, Body: body}):
 		return acked
 	case status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
 		return unavailable
@@ -181,22 +178,8 @@ func (s *senders) deliver(ctx context.Context, url string, m simulator.Message, 
 // hold keeps a connection open for as long as the provider waits, on its clock.
 func (s *senders) hold(ctx context.Context) {
 	if speed := s.script.Speed; speed != SkipWaits {
-		pause(ctx, ackTimeout/time.Duration(speed), nil)
+		pause(ctx, simulator.Patience/time.Duration(speed), nil)
 	}
-}
-
-// acks says whether the provider would be content.
-func acks(p simulator.Protocol, status int, body []byte) bool {
-	switch p {
-	case simulator.WechatV3:
-		return status == http.StatusOK || status == http.StatusNoContent
-	case simulator.WechatV2:
-		var said struct {
-			Code string `xml:"return_code"`
-		}
-		return status == http.StatusOK && xml.Unmarshal(body, &said) == nil && said.Code == "SUCCESS"
-	}
-	return status == http.StatusOK && string(body) == "success"
 }
 
 // maxAnswerBytes is far above any answer to a notification.
