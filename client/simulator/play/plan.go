@@ -77,7 +77,9 @@ const (
 	MaxSenders = 1000
 	// maxRetries fits the count of a delivery into a byte.
 	maxRetries = 100
-	maxPrefix  = 8 // WeChat Pay's order numbers have 32 characters, and the run and the order need theirs
+	// maxPause is far above any provider's, and keeps sums of them within bounds.
+	maxPause  = 30 * 24 * time.Hour
+	maxPrefix = 8 // WeChat Pay's order numbers have 32 characters, and the run and the order need theirs
 	// maxAmountFen is what the providers take.
 	maxAmountFen = 100_000_000_00
 	maxWeight    = 1000
@@ -171,6 +173,9 @@ func (p Plan) Check() (problems []Problem) {
 	add(p.Limit <= 0, "limit", "must be more than 0")
 	for path, pauses := range map[string][]time.Duration{"retries.wechat": p.Retries.Wechat, "retries.alipay": p.Retries.Alipay} {
 		add(len(pauses) > maxRetries, path, "has %d pauses, at most %d are kept", len(pauses), maxRetries)
+		for i, pause := range pauses {
+			add(pause < 0 || pause > maxPause, fmt.Sprintf("%s[%d]", path, i), "must be from 0s to %s", maxPause)
+		}
 	}
 	return problems
 }

@@ -27,6 +27,7 @@ func TestPlansAreChecked(t *testing.T) {
 		"refunds":             func(p *Plan) { p.Refunds = Refunds{0.7, 0.4} },
 		"closed":              func(p *Plan) { p.Closed, p.Finished = 0.6, 0.5 },
 		"limit":               func(p *Plan) { p.Limit = 0 },
+		"retries.alipay[1]":   func(p *Plan) { p.Retries.Alipay = []time.Duration{0, maxPause + 1} },
 		"retries.wechat":      func(p *Plan) { p.Retries.Wechat = make([]time.Duration, maxRetries+1) },
 	} {
 		p := DefaultPlan()

@@ -70,7 +70,7 @@ type Stage struct {
 	To      []string // public listeners, "http://127.0.0.1:8080"; repeats go to the next one
 	Desk    Desk
 	Run     string    // names the run in its order numbers, [0-9A-Za-z]{1,12}
-	Start   time.Time // when the run begins: payments are a little older
+	Start   time.Time // when all its payments were made: shortly before now
 	// Progress is told how many orders of the phase are done, one call at a
 	// time. It may be nil.
 	Progress func(phase Phase, done, total int)

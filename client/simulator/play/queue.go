@@ -3,6 +3,7 @@ package play
 import (
 	"container/heap"
 	"context"
+	"math"
 	"sync"
 	"time"
 )
@@ -119,7 +120,11 @@ func (q *queue) now() time.Duration {
 	if q.speed == SkipWaits {
 		return q.clock
 	}
-	return time.Since(q.began) * time.Duration(q.speed)
+	passed, speed := time.Since(q.began), time.Duration(q.speed)
+	if passed > math.MaxInt64/speed {
+		return math.MaxInt64 // beyond every schedule
+	}
+	return passed * speed
 }
 
 // passed is how far the provider's clock has come.

@@ -24,7 +24,6 @@ const (
 	unreachable        // no connection, or it broke
 	late               // no whole answer within the provider's 5 s
 	hungUp             // we did not wait for it: the plan's slow ack
-	answers            // how many there are
 )
 
 func (a answer) String() string {
