@@ -149,8 +149,17 @@ func wrapped(text string) string {
 func tellGBK(t *teller) {
 	for _, label := range []string{"GBK", "gb2312", "GB18030"} {
 		o := t.next()
-		t.pays("paid, text in "+label, o, t.Payment(o).form(func(d *form) { d.gbk = label }))
+		t.pays("paid, text in "+label, o, t.Payment(o).InGBK(label))
 	}
+}
+
+// InGBK is the notification with its text in GBK, under the name of GBK, gb2312
+// or GB18030. Alipay does so for some merchants; elsewhere InGBK changes nothing.
+func (n Notification) InGBK(charset string) Notification {
+	if _, ok := n.draft.(form); !ok {
+		return n
+	}
+	return n.form(func(d *form) { d.gbk = charset })
 }
 
 func tellPassback(t *teller) {

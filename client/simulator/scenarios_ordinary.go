@@ -16,6 +16,7 @@ func ordinary() []Scenario {
 		scenario("finished-first", "past refunding, without a word of the payment before", "P37", plot{ali: tellFinishedFirst}),
 		scenario("combined", "three orders paid in one", "P17", plot{wechat: tellCombined}),
 		scenario("combined-one-paid-before", "two orders paid in one, of which one was notified alone before", "P17", plot{wechat: tellCombinedPaidBefore}),
+		scenario("combined-one-mismatch", "two orders paid in one, of which one was paid with another amount before", "P17", plot{wechat: tellCombinedMismatch}),
 		scenario("partner", "two shops under one provider, with the same order number", "P16", plot{all: tellPartner}),
 	}
 }
@@ -107,6 +108,15 @@ func tellCombinedPaidBefore(t *teller) {
 	first, second := t.next(), t.next()
 	t.pays("the first order is paid", first, t.Payment(first))
 	t.say("both orders paid in one", t.must(t.Combined(t.order.OutTradeNo, first, second)), applied)
+	t.end(second, statusPaid, second.AmountFen, 0)
+}
+
+func tellCombinedMismatch(t *teller) {
+	first, second := t.next(), t.next()
+	other := first
+	other.AmountFen++
+	t.pays("the first order is paid", first, t.Payment(first))
+	t.say("both orders paid in one, the first with a fen more", t.must(t.Combined(t.order.OutTradeNo, other, second)), conflict("amount_mismatch"))
 	t.end(second, statusPaid, second.AmountFen, 0)
 }
 

@@ -16,8 +16,11 @@ const (
 	Patience = 5 * time.Second
 	// maxAnswerBytes is far above any answer to a notification.
 	maxAnswerBytes = 64 << 10
-	// maxIdle is how many connections are kept for the next messages.
+	// maxIdle is how many connections are kept for the next messages, idleFor how
+	// long: a receiver that closes one just when it is used again would look as if
+	// it did not answer.
 	maxIdle = 256
+	idleFor = 2 * time.Second
 	// askFirstBytes: with a body above it the receiver is asked first. One that
 	// refuses it hangs up, and its answer could be lost behind what was sent.
 	askFirstBytes = 1 << 20
@@ -47,7 +50,7 @@ func NewSender(to string) (*Sender, error) {
 	}
 	return &Sender{base: *u, whole: strings.Trim(u.Path, "/") != "", client: &http.Client{
 		Timeout:       Patience,
-		Transport:     &http.Transport{Proxy: nil, MaxIdleConnsPerHost: maxIdle, DisableCompression: true, ExpectContinueTimeout: time.Second},
+		Transport:     &http.Transport{Proxy: nil, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: idleFor, DisableCompression: true, ExpectContinueTimeout: time.Second},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }

@@ -90,6 +90,8 @@ const (
 	// maxOrders and maxAtOnce catch slips of the keyboard.
 	maxOrders = 10_000_000
 	maxAtOnce = 1_000
+	leastRate = 0.001
+	mostRate  = 1e6
 )
 
 func (s *simulate) args(_ *cobra.Command, args []string) error {
@@ -107,8 +109,8 @@ func (s *simulate) args(_ *cobra.Command, args []string) error {
 		return fmt.Errorf("--number is 1 to %d", maxOrders)
 	case s.concurrency < 1 || s.concurrency > maxAtOnce:
 		return fmt.Errorf("--concurrency is 1 to %d", maxAtOnce)
-	case s.rate < 0:
-		return errors.New("--rate is a number of messages a second")
+	case s.rate != 0 && !(s.rate >= leastRate && s.rate <= mostRate): // which catches what is no number, too
+		return fmt.Errorf("--rate is 0, or %g to %g messages a second", leastRate, mostRate)
 	case s.step < 0:
 		return errors.New("--step counts from 1")
 	case s.to != "" && s.out != "":
