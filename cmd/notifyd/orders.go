@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -96,20 +95,8 @@ func (f *fenFlag) Set(text string) error {
 func (f *fenFlag) String() string { return "" } // there is no default to show
 func (f *fenFlag) Type() string   { return "fen" }
 
-func showOrderCommand(a *app, r *reach) *cobra.Command {
-	return orderCommand(a, r, "show", "Show an order with its payments, refunds, history and notifications", func(ctx context.Context, client *adminClient, number string, query url.Values) (adminAnswer, error) {
-		return client.ask(ctx, http.MethodGet, adminPath("orders", number), query, nil)
-	})
-}
-
+// moveCommand is what the merchant does to an order, which is shown afterwards.
 func moveCommand(a *app, r *reach, verb, short string) *cobra.Command {
-	return orderCommand(a, r, verb, short, func(ctx context.Context, client *adminClient, number string, query url.Values) (adminAnswer, error) {
-		return client.ask(ctx, http.MethodPost, adminPath("orders", number, verb), query, nil)
-	})
-}
-
-// orderCommand is a command about one order, which is shown afterwards.
-func orderCommand(a *app, r *reach, verb, short string, ask func(context.Context, *adminClient, string, url.Values) (adminAnswer, error)) *cobra.Command {
 	var merchant string
 	c := &cobra.Command{
 		Use:   verb + " OUT_TRADE_NO",
@@ -120,7 +107,7 @@ func orderCommand(a *app, r *reach, verb, short string, ask func(context.Context
 			if err != nil {
 				return err
 			}
-			answer, err := ask(c.Context(), client, args[0], ofMerchant(merchant))
+			answer, err := client.ask(c.Context(), http.MethodPost, adminPath("orders", args[0], verb), ofMerchant(merchant), nil)
 			if err != nil {
 				return err
 			}
