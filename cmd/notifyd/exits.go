@@ -34,6 +34,11 @@ func endsWith(codes ...int) map[string]string {
 	return map[string]string{exitNote: strings.Join(texts, " ")}
 }
 
+// asksServer notes the exit codes of the commands that ask the admin API.
+func asksServer() map[string]string {
+	return endsWith(exitDone, exitFailed, exitUsage, exitConfig, exitUnreachable, exitInterrupted)
+}
+
 // exitLines are the codes of a command with their meanings; all there are when
 // it names none.
 func exitLines(noted string) (lines [][2]string) {

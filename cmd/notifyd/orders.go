@@ -50,7 +50,10 @@ func registerCommand(a *app, r *reach) *cobra.Command {
 		Long: `register says which amount an order must be paid with. A payment of another
 amount is then a conflict and does not move the order. The same registration
 again changes nothing.`,
-		Args: one("OUT_TRADE_NO"),
+		Example: `  notifyd orders register T1001 --amount-fen 1000
+  notifyd orders register T1001 --amount-fen 1000 --expires-at 2026-01-02T15:04:05+08:00`,
+		Annotations: asksServer(),
+		Args:        one("OUT_TRADE_NO"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !c.Flags().Changed("amount-fen") {
 				return exitWith(exitUsage, "--amount-fen is missing: the amount in fen, 1000 for 10 yuan")
@@ -99,9 +102,11 @@ func (f *fenFlag) Type() string   { return "fen" }
 func moveCommand(a *app, r *reach, verb, short string) *cobra.Command {
 	var merchant string
 	c := &cobra.Command{
-		Use:   verb + " OUT_TRADE_NO",
-		Short: short,
-		Args:  one("OUT_TRADE_NO"),
+		Use:         verb + " OUT_TRADE_NO",
+		Short:       short,
+		Example:     "  notifyd orders " + verb + " T1001",
+		Annotations: asksServer(),
+		Args:        one("OUT_TRADE_NO"),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := r.client(a)
 			if err != nil {
@@ -169,7 +174,10 @@ func listOrdersCommand(a *app, r *reach) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List orders, newest first",
-		RunE:  printList(a, r, adminPath("orders"), f, ordersTable),
+		Example: `  notifyd orders list --status paid
+  notifyd orders list --provider alipay --limit 200 --json`,
+		Annotations: asksServer(),
+		RunE:        printList(a, r, adminPath("orders"), f, ordersTable),
 	}
 	f.flag(c, "status", "status", "only those of a `status`, for instance paid")
 	f.page(c)

@@ -28,7 +28,7 @@ and what it waits for.`,
 		Example: `  notifyd orders show T1001
   notifyd orders show T1001 --merchant default/1900000109
   notifyd orders show T1001 --json | jq .next`,
-		Annotations: endsWith(exitDone, exitFailed, exitUsage, exitConfig, exitUnreachable, exitInterrupted),
+		Annotations: asksServer(),
 		Args:        one("OUT_TRADE_NO"),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := r.client(a)
