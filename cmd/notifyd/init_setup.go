@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	_ "embed"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ type accountSetup struct {
 type wechatSetup struct {
 	accountSetup
 	AppIDs           []string
+	SubMchIDs        []string
 	KeyID            string
 	CertificatePaths []string
 	V2Note, V3Note   string
@@ -47,7 +49,9 @@ type wechatSetup struct {
 
 type alipaySetup struct {
 	accountSetup
-	SellerID string
+	SellerID   string
+	AuthAppIDs []string
+	AESNote    string
 }
 
 // newFile is a file that is to be written.
@@ -64,8 +68,13 @@ const (
 	exampleAliApp              = "2021000000000000"
 )
 
-// The accounts of init --test. No real ones: they are the demo's.
-const madeUp = "made up: no provider knows it"
+// The accounts of init --test. No real ones: they are the demo's, and so are the
+// merchants that these act for.
+const (
+	madeUp        = "made up: no provider knows it"
+	madeUpSubMch  = "1600000109"
+	madeUpAuthApp = "2021000000000109"
+)
 
 // testKeysFolder is where simulate looks for its keys.
 const testKeysFolder = "simulator"
@@ -114,6 +123,13 @@ func wechatKeyText(mark string) []byte {
 	return []byte((mark + rand.Text() + rand.Text())[:length] + "\n")
 }
 
+// aesKeyText is a fresh key as Alipay's console shows one.
+func aesKeyText() []byte {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return []byte(base64.StdEncoding.EncodeToString(b[:]) + "\n")
+}
+
 // useSimulator makes accounts that the simulator can sign for.
 func (s *setup) useSimulator() (err error) {
 	if s.keys, err = simulator.NewKeys(); err != nil {
@@ -122,14 +138,15 @@ func (s *setup) useSimulator() (err error) {
 	const mark, note = "TestOnly", "throw-away, made by notifyd init --test"
 	s.add("secrets/api_v3_key", wechatKeyText(mark), "throw-away APIv3 key")
 	s.add("secrets/api_v2_key", wechatKeyText(mark), "throw-away v2 key")
+	s.add("secrets/alipay_aes_key", aesKeyText(), "throw-away content key of Alipay")
 	s.Wechat = wechatSetup{
 		accountSetup: accountSetup{Ready: true, Number: demoMchID, Whose: madeUp, KeyPath: testKeysFolder + "/" + simulator.PublicKeyFile},
-		AppIDs:       []string{demoAppID}, KeyID: s.keys.PublicKey.ID, V2Note: note, V3Note: note,
+		AppIDs:       []string{demoAppID}, SubMchIDs: []string{madeUpSubMch}, KeyID: s.keys.PublicKey.ID, V2Note: note, V3Note: note,
 		CertificatePaths: []string{testKeysFolder + "/" + simulator.PlatformCertFile, testKeysFolder + "/" + simulator.NextPlatformCertFile},
 	}
 	s.Alipay = alipaySetup{
 		accountSetup: accountSetup{Ready: true, Number: demoAliApp, Whose: madeUp, KeyPath: testKeysFolder + "/" + simulator.AlipayPublicKeyFile},
-		SellerID:     demoSellerID,
+		SellerID:     demoSellerID, AuthAppIDs: []string{madeUpAuthApp}, AESNote: note,
 	}
 	return nil
 }

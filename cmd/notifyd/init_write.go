@@ -28,7 +28,7 @@ func (s *setup) folders() []string {
 func (s *setup) clear() error {
 	names := []string{configName, "secrets/admin_token", "secrets/api_key_k1", "secrets/api_v3_key"}
 	if s.Test {
-		names = append(names, "secrets/api_v2_key", testKeysFolder)
+		names = append(names, "secrets/api_v2_key", "secrets/alipay_aes_key", testKeysFolder)
 	}
 	if s.Wechat.keyFile != "" {
 		names = append(names, "keys/wechatpay_pub.pem")
