@@ -48,6 +48,9 @@ SQLite, and listeners that only this machine reaches.`,
 			if err := a.checkWritten(s, written); err != nil {
 				return err
 			}
+			for _, folder := range written.open {
+				a.tell("warning: %s was there, and others can look into it: chmod 700 %s", folder, shellWord(folder))
+			}
 			told := s.told(written)
 			if asJSON {
 				return a.printJSON(told)

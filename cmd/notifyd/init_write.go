@@ -73,6 +73,7 @@ type writing struct {
 	setup *setup
 	made  []string // files and folders, in order
 	files []newFile
+	open  []string // folders that were there and that others can look into
 }
 
 // write makes folders and files: all, or none.
@@ -92,6 +93,9 @@ func (w *writing) all() error {
 	for _, name := range s.folders() {
 		if err := w.folder(s.path(name)); err != nil {
 			return err
+		}
+		if at, err := os.Stat(s.path(name)); err == nil && at.Mode().Perm()&^setupFolderMode != 0 {
+			w.open = append(w.open, s.path(name))
 		}
 	}
 	for _, f := range s.files {
