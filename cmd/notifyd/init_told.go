@@ -66,8 +66,8 @@ func (s *setup) next() (steps []string) {
 	if s.Test {
 		return []string{
 			"Start it, and leave it running: notifyd serve --config " + shellWord(path),
-			"In another window, send it a signed payment: notifyd simulate payment --config " + shellWord(path),
-			"See what became of it: notifyd orders list --config " + shellWord(path),
+			"In another window, send it a signed payment: notifyd simulate payment --order T1001 --config " + shellWord(path),
+			"See what became of it: notifyd orders show T1001 --config " + shellWord(path),
 			"List what else can be simulated: notifyd simulate --list",
 		}
 	}
