@@ -34,6 +34,13 @@ const (
 	drop
 )
 
+func (k editKind) String() string {
+	if k == drop {
+		return "leave out"
+	}
+	return "set"
+}
+
 const (
 	envelopePrefix = "envelope."
 	headerPrefix   = "header."
@@ -108,7 +115,7 @@ func quoted(s string) []byte {
 func editJSON(document []byte, e Edit) ([]byte, error) {
 	out, err := editAt(document, strings.Split(e.path, "."), e)
 	if err != nil {
-		return nil, fmt.Errorf("cannot set %s: %w", e.path, err)
+		return nil, fmt.Errorf("cannot %s %s: %w", e.kind, e.path, err)
 	}
 	return out, nil
 }
@@ -208,7 +215,7 @@ func editForm(f forge.Form, e Edit) (forge.Form, error) {
 	}
 	if e.kind == drop {
 		if !slices.ContainsFunc(f, func(p forge.Field) bool { return p.Name == e.path }) {
-			return nil, fmt.Errorf("cannot leave out %s: it is not there", e.path)
+			return nil, fmt.Errorf("cannot %s %s: it is not there", e.kind, e.path)
 		}
 		return f.Without(e.path), nil
 	}

@@ -12,7 +12,7 @@ func ordinary() []Scenario {
 		scenario("refund-abnormal-then-paid", "an abnormal refund that is paid out later", "P16", plot{wechat: tellRecoveredRefund}),
 		scenario("closed", "an order closes unpaid (WeChat Pay does not notify it: a state that moves nothing)", "P15 P37", plot{v3: tellClosedState, v2: tellClosedState, ali: tellClosed}),
 		scenario("waiting", "an order is made and waits for its buyer", "P37", plot{ali: tellWaiting}),
-		scenario("finished", "made, paid, and after 90 days past refunding", "P37", plot{ali: tellFinished}),
+		scenario("finished", "made, paid, and months later past refunding", "P37", plot{ali: tellFinished}),
 		scenario("finished-first", "past refunding, without a word of the payment before", "P37", plot{ali: tellFinishedFirst}),
 		scenario("combined", "three orders paid in one", "P17", plot{wechat: tellCombined}),
 		scenario("combined-one-paid-before", "two orders paid in one, of which one was notified alone before", "P17", plot{wechat: tellCombinedPaidBefore}),

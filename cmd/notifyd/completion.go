@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/notifyd/notifyd/client/simulator"
 	"github.com/notifyd/notifyd/internal/config"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
@@ -63,6 +64,8 @@ func completeAll(a *app, parent *cobra.Command) {
 			c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 				return nil, cobra.ShellCompDirectiveFilterDirs
 			}
+		case argument == "SCENARIO":
+			c.ValidArgsFunction = cobra.FixedCompletions(scenarioLines(), cobra.ShellCompDirectiveNoFileComp)
 		case argument == "NAME":
 			c.ValidArgsFunction = a.named(endpointNames)
 		default: // numbers and ids are not looked up: completion asks no server
@@ -80,6 +83,7 @@ func (a *app) completions() map[string]cobra.CompletionFunc {
 		"merchant":   a.named(merchantNames),
 		"endpoint":   a.named(endpointNames),
 		"provider":   among(slices.Sorted(maps.Keys(providers()))),
+		"protocol":   among(textsOf(simulator.Protocols())),
 		"status":     among(textsOf(order.Statuses())),
 		"outcome":    among(textsOf(order.Outcomes())),
 		"kind":       among(textsOf(order.Kinds())),
@@ -139,6 +143,14 @@ func endpointNames(c *config.Config) (names []string) {
 		}
 	}
 	return names
+}
+
+// scenarioLines are the names of scenarios, each with what it is.
+func scenarioLines() (lines []string) {
+	for _, s := range simulator.Scenarios() {
+		lines = append(lines, s.Name+"\t"+s.Line)
+	}
+	return lines
 }
 
 func textsOf[T ~string](of []T) (texts []string) {

@@ -87,8 +87,8 @@ func (s *setup) complete() (err error) {
 			s.Listen = "127.0.0.1:8080"
 		}
 	}
-	s.add("secrets/admin_token", secretText(), "opens the admin API")
-	s.add("secrets/api_key_k1", secretText(), "signs your requests to the merchant API, key id k1")
+	s.add("secrets/admin_token", freshSecret(), "opens the admin API")
+	s.add("secrets/api_key_k1", freshSecret(), "signs your requests to the merchant API, key id k1")
 	if s.Test {
 		err = s.useSimulator()
 	} else {
@@ -109,8 +109,8 @@ func (s *setup) add(name string, text []byte, what string) {
 	s.files = append(s.files, newFile{name, text, what})
 }
 
-// secretText is a fresh secret of 256 bits.
-func secretText() []byte {
+// freshSecret is a fresh secret of 256 bits.
+func freshSecret() []byte {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return []byte(hex.EncodeToString(b[:]) + "\n")

@@ -29,7 +29,7 @@ func TestScripts(t *testing.T) {
 			return writeKeys(filepath.Join(env.WorkDir, "keys"))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "captures": copyCaptures, "serving": serving,
-			"interrupted": interrupted, "onterminal": onTerminal},
+			"simulated": simulatedShop, "interrupted": interrupted, "onterminal": onTerminal},
 	})
 }
 
