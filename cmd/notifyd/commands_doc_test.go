@@ -117,7 +117,7 @@ func sampleStory() *httpapi.OrderStory {
 	s.Events[1].Payment, s.Events[2].Payment = payment(1, order.Mismatched), payment(fen, order.Accepted)
 	s.Events[2].Deliveries = []httpapi.DeliveryStory{{DeliveryView: httpapi.DeliveryView{Endpoint: "shop", State: outbox.Pending},
 		AttemptLog: []httpapi.AttemptView{{Endpoint: "shop", Number: 1, StartedAt: at(9.74), DurationMS: 31, Status: &bad, Response: gateway}}}}
-	s.Next = httpapi.NextSteps{MerchantMay: order.MayDo(order.Paid), WaitsFor: []httpapi.WaitCode{httpapi.WaitShipment}, Deliveries: []httpapi.NextDelivery{
+	s.Next = httpapi.NextSteps{MerchantMay: order.MayDo(order.Paid), WaitsFor: []httpapi.WaitCode{httpapi.WaitShipment, httpapi.WaitReturn}, Deliveries: []httpapi.NextDelivery{
 		{EventID: s.Events[2].ID, Type: order.EventPaid, Endpoint: "shop", State: outbox.Pending, Attempts: 1, NextAt: at(14.8)}}}
 	return s
 }

@@ -39,7 +39,7 @@ func TestStoryHasWordsForEverything(t *testing.T) {
 			t.Errorf("%s is said in no plain words: %s", r, words)
 		}
 	}
-	for _, w := range []httpapi.WaitCode{httpapi.WaitPayment, httpapi.WaitMatch, httpapi.WaitShipment, httpapi.WaitReceipt} {
+	for _, w := range []httpapi.WaitCode{httpapi.WaitPayment, httpapi.WaitMatch, httpapi.WaitShipment, httpapi.WaitReceipt, httpapi.WaitReturn, httpapi.WaitRefund} {
 		unique("wait "+string(w), waitWords(w, &httpapi.OrderStory{}))
 	}
 }

@@ -98,6 +98,10 @@ func waitWords(w httpapi.WaitCode, s *httpapi.OrderStory) string {
 		return "It waits for you to ship it."
 	case httpapi.WaitReceipt:
 		return "It is on its way and waits for you to complete it."
+	case httpapi.WaitReturn:
+		return "Somebody has to give money back: a payment above is not this order's (surplus or mismatched)."
+	case httpapi.WaitRefund:
+		return "Somebody has to see to a refund: the provider could not pay it out (abnormal)."
 	case httpapi.WaitMatch:
 		return "A notification waits for this order's registration or for its payment; it is applied as soon as that comes."
 	}

@@ -49,6 +49,8 @@ const (
 	WaitMatch    WaitCode = "match"    // a notification waits for its order or its payment
 	WaitShipment WaitCode = "shipment" // the merchant has not shipped it
 	WaitReceipt  WaitCode = "receipt"  // the merchant has not completed it
+	WaitReturn   WaitCode = "return"   // a payment that is not the order's has to be given back
+	WaitRefund   WaitCode = "refund"   // a refund failed: its money did not arrive
 )
 
 // NextDelivery is a delivery that has not arrived.
@@ -162,6 +164,18 @@ func nextSteps(s *order.Story, events []EventStory, pauses []outbox.Pause) NextS
 	if slices.ContainsFunc(s.Notifications, func(r order.Row) bool { return r.Outcome == order.Unmatched }) {
 		next.WaitsFor = append(next.WaitsFor, WaitMatch)
 	}
+	if slices.ContainsFunc(s.Payments, func(p order.Payment) bool { return p.Role != order.Accepted && p.RefundedFen < p.AmountFen }) {
+		next.WaitsFor = append(next.WaitsFor, WaitReturn)
+	}
+	if slices.ContainsFunc(s.Refunds, func(r order.Refund) bool { return r.Status == order.RefundAbnormal }) {
+		next.WaitsFor = append(next.WaitsFor, WaitRefund)
+	}
+	next.Deliveries = append(next.Deliveries, openDeliveries(events, pauses)...)
+	return next
+}
+
+// openDeliveries are those that have not arrived, oldest event first.
+func openDeliveries(events []EventStory, pauses []outbox.Pause) (open []NextDelivery) {
 	first := map[string]*string{} // by endpoint: the event that has to arrive first
 	for i := range events {
 		e := &events[i]
@@ -181,8 +195,8 @@ func nextSteps(s *order.Story, events []EventStory, pauses []outbox.Pause) NextS
 					first[d.Endpoint] = &e.ID
 				}
 			}
-			next.Deliveries = append(next.Deliveries, n)
+			open = append(open, n)
 		}
 	}
-	return next
+	return open
 }

@@ -16,11 +16,14 @@ func TestOrderStory(t *testing.T) {
 	d := newDepot(t)
 	d.status.Store(http.StatusInternalServerError)
 	east, west := order.Key{Merchant: "default", OutTradeNo: "T/1"}, order.Key{Merchant: "west", OutTradeNo: "T/1"}
+	lost := order.Key{Merchant: "west", OutTradeNo: "T3"}
 	row := order.Row{ID: "ntf_1", Outcome: order.Unmatched, Kind: order.KindRefund, Copies: 2}
 	row.Results = []order.FactResult{{Merchant: "default", OutTradeNo: "T/1", Kind: order.KindRefund, Outcome: order.Unmatched}}
 	d.reader.stories = map[order.Key]order.Story{
 		east: {Order: order.Order{Key: east, Status: order.Paid}, Notifications: []order.Row{row}},
 		west: {Order: order.Order{Key: west, Status: order.Refunded}},
+		lost: {Order: order.Order{Key: lost, Status: order.Created}, Payments: []order.Payment{{Role: order.Surplus, AmountFen: 5, RefundedFen: 4}},
+			Refunds: []order.Refund{{Status: order.RefundAbnormal}}},
 	}
 	for i := range maxStoryEvents + 1 {
 		d.event(t, fmt.Sprintf("evt_%03d", i), "west", "T/1", int64(i+1))
@@ -56,6 +59,10 @@ func TestOrderStory(t *testing.T) {
 	s = read[OrderStory](t, d.bench, "GET", "/orders/T%2F1/story?merchant=west", "")
 	if len(s.Events) != maxStoryEvents || !s.EventsCut || s.Events[0].ID != "evt_001" || len(s.Next.Deliveries)+len(s.Next.MerchantMay)+len(s.Next.WaitsFor) != 0 {
 		t.Errorf("%d events, cut %v, from %s; %+v", len(s.Events), s.EventsCut, s.Events[0].ID, s.Next)
+	}
+	s = read[OrderStory](t, d.bench, "GET", "/orders/T3/story?merchant=west", "")
+	if waits := fmt.Sprint(s.Next.WaitsFor); waits != "[payment return refund]" {
+		t.Errorf("waits for %s", waits)
 	}
 	if got := d.admin(t, "GET", "/orders/none/story?merchant=west", ""); got.status != 404 {
 		t.Errorf("%d %s", got.status, got.body)
