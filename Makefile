@@ -50,6 +50,10 @@ chaos: ## the long forms of the tests that kill processes and break stores (ROUN
 	@scripts/need-postgres
 	NOTIFYD_CHAOS_ROUNDS=$(ROUNDS) go test -count=1 -run Chaos -timeout 0 -v ./internal/crashtest
 
+.PHONY: man
+man: build ## the manual pages of all commands, in bin/man (read one: man bin/man/notifyd-serve.1)
+	$(BINARY) man bin/man
+
 .PHONY: captures
 captures: ## make the generated files (captures and throw-away keys in testdata/) again
 	@scripts/generated --write

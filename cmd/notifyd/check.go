@@ -23,6 +23,10 @@ func checkCommand(a *app) *cobra.Command {
 		Long: `check reads the configuration, its secrets and its key files, and lists every
 error and warning with its line on stderr. It connects to nothing. Exit code 0
 when the configuration can be used, 3 when not.`,
+		Example: `  notifyd check
+  notifyd check --config /etc/notifyd/notifyd.yaml
+  notifyd check --json | jq .accounts`,
+		Annotations: endsWith(exitDone, exitFailed, exitUsage, exitConfig),
 		RunE: func(*cobra.Command, []string) error {
 			conf, accounts, report := a.loadConfig(path)
 			if conf != nil {

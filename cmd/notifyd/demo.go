@@ -28,6 +28,10 @@ database and throw-away keys in a temporary folder, on free ports of this
 machine; sends notifications of WeChat Pay v2 and v3 and of Alipay over HTTP;
 shows what each of them did and what became of the orders; and stays until
 Ctrl-C, so that you can ask for yourself.`,
+		Example: `  notifyd demo
+  notifyd demo --once
+  notifyd demo --keep try`,
+		Annotations: endsWith(exitDone, exitFailed, exitUsage),
 		RunE: func(c *cobra.Command, _ []string) error {
 			d, err := newDemo(a, keep)
 			if err != nil {

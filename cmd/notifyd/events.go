@@ -26,7 +26,10 @@ func listEventsCommand(a *app, r *reach) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List events, newest first",
-		RunE:  printList(a, r, adminPath("events"), f, eventsTable),
+		Example: `  notifyd events list --order T1001
+  notifyd events list --type order.conflict --since 2026-01-01T00:00:00+08:00`,
+		Annotations: asksServer(),
+		RunE:        printList(a, r, adminPath("events"), f, eventsTable),
 	}
 	f.flag(c, "type", "type", "only those of a `type`, for instance order.paid")
 	f.flag(c, "order", "out_trade_no", "only those about an order `number`")
@@ -62,9 +65,11 @@ func dash(s string) string {
 
 func showEventCommand(a *app, r *reach) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show ID",
-		Short: "Show an event, where it was delivered and what was answered",
-		Args:  cobra.ExactArgs(1),
+		Use:         "show ID",
+		Short:       "Show an event, where it was delivered and what was answered",
+		Example:     `  notifyd events show evt_01KE0000000000000000000000`,
+		Annotations: asksServer(),
+		Args:        cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := r.client(a)
 			if err != nil {
@@ -145,7 +150,10 @@ func redeliverCommand(a *app, r *reach) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "redeliver ID",
 		Short: "Deliver an event again, from the beginning of the schedule",
-		Args:  cobra.ExactArgs(1),
+		Example: `  notifyd events redeliver evt_01KE0000000000000000000000
+  notifyd events redeliver evt_01KE0000000000000000000000 --endpoint shop`,
+		Annotations: asksServer(),
+		Args:        cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			query := url.Values{}
 			if endpoint != "" {
@@ -166,6 +174,10 @@ func recoverCommand(a *app, r *reach) *cobra.Command {
 		Short: "Deliver again what was given up, or what a filter selects",
 		Long: `recover delivers again, oldest event first. Without a filter it takes all
 deliveries that are exhausted; --dry-run only says how many there are.`,
+		Example: `  notifyd events recover --dry-run
+  notifyd events recover --endpoint shop
+  notifyd events recover --state delivered --order T1001`,
+		Annotations: asksServer(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			body := map[string]any{"dry_run": dryRun}
 			for parameter, values := range f.query() {

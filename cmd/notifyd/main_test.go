@@ -23,10 +23,13 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
+			if err := serveSilence(env); err != nil {
+				return err
+			}
 			return writeKeys(filepath.Join(env.WorkDir, "keys"))
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "captures": copyCaptures, "serving": serving, "simulated": simulatedShop,
-			"cheating": cheating},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "captures": copyCaptures, "serving": serving,
+			"simulated": simulatedShop, "cheating": cheating, "interrupted": interrupted, "onterminal": onTerminal},
 	})
 }
 

@@ -25,7 +25,10 @@ func listNotificationsCommand(a *app, r *reach) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List notifications, newest first",
-		RunE:  printList(a, r, adminPath("notifications"), f, notificationsTable),
+		Example: `  notifyd notifications list --outcome conflict
+  notifyd notifications list --order T1001 --json`,
+		Annotations: asksServer(),
+		RunE:        printList(a, r, adminPath("notifications"), f, notificationsTable),
 	}
 	f.flag(c, "outcome", "outcome", "only those of an `outcome`, for instance conflict")
 	f.flag(c, "kind", "kind", "only those of a `kind`, for instance refund")
@@ -64,7 +67,10 @@ func showNotificationCommand(a *app, r *reach) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a notification and what its facts did",
-		Args:  one("ID"),
+		Example: `  notifyd notifications show ntf_01KE0000000000000000000000
+  notifyd notifications show ntf_01KE0000000000000000000000 --capture >one.http`,
+		Annotations: asksServer(),
+		Args:        one("ID"),
 		RunE: func(c *cobra.Command, args []string) error {
 			parts := []string{"notifications", args[0]}
 			switch {

@@ -54,8 +54,9 @@ func newBar(w io.Writer, what string, total int, visible bool) *progressbar.Prog
 		progressbar.OptionClearOnFinish(), progressbar.OptionSetDescription(what))
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal says whether somebody sits at an end: what is read or written.
+func isTerminal(end any) bool {
+	f, ok := end.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

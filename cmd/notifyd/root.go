@@ -90,12 +90,14 @@ them, decides what each means for its order, and answers who asks.`,
 		RunE:          needsCommand,
 	}
 	root.SetVersionTemplate("notifyd {{.Version}}\n")
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
 	root.AddCommand(serveCommand(a), checkCommand(a), replayCommand(a), simulateCommand(a), ordersCommand(a), notificationsCommand(a),
 		eventsCommand(a), endpointsCommand(a),
-		demoCommand(a), versionCommand(a))
+		demoCommand(a), versionCommand(a), initCommand(a),
+		completionCommand(a), manCommand(a))
 	refuseByUsage(root)
+	completeAll(a, root)
+	helpWithExits(root)
 	return root
 }
 
@@ -105,6 +107,17 @@ func refuseByUsage(parent *cobra.Command) {
 		c.Args = usage(c.Args)
 		refuseByUsage(c)
 	}
+}
+
+// helpWithExits puts exit codes below the help of each command.
+func helpWithExits(root *cobra.Command) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		help(c, args)
+		if noted := c.Annotations[exitNote]; noted != "" {
+			fmt.Fprint(c.OutOrStdout(), "\n"+exitHelp(noted))
+		}
+	})
 }
 
 // needsCommand is what a command does that only holds others. Nothing was asked

@@ -32,6 +32,9 @@ func serveCommand(a *app) *cobra.Command {
 		Long: `serve opens the public listener, to which the providers post, and the private
 one, and says so on stderr when both are open. It ends on SIGTERM or SIGINT and
 reads key files again on SIGHUP.`,
+		Example: `  notifyd serve
+  notifyd serve --config /etc/notifyd/notifyd.yaml`,
+		Annotations: endsWith(exitDone, exitFailed, exitUsage, exitConfig, exitUnreachable),
 		RunE: func(c *cobra.Command, _ []string) error {
 			log, err := newLog(a.err, format)
 			if err != nil {

@@ -55,7 +55,8 @@ encrypted content, header.… a header.`,
   notifyd simulate payment --number 1000 --concurrency 8 --rate 200
   notifyd simulate probe --to https://pay.example.com/my/own/receiver
   notifyd simulate gbk --out captures/`,
-		Args: s.args,
+		Annotations: endsWith(exitDone, exitFailed, exitUsage, exitConfig, exitUnreachable, exitInterrupted),
+		Args:        s.args,
 		RunE: func(c *cobra.Command, args []string) error {
 			if s.listing {
 				return s.list()

@@ -47,6 +47,7 @@ own.`,
 		Example: `  notifyd simulate run --example > plan.yaml
   notifyd simulate run plan.yaml --config notifyd.yaml
   notifyd simulate run plan.yaml --to http://127.0.0.1:8080 --to http://127.0.0.1:8090`,
+		Annotations: asksServer(),
 		Args: func(c *cobra.Command, args []string) error {
 			if r.example {
 				return flagsOnly(c, args)

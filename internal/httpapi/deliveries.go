@@ -181,19 +181,9 @@ func (a *private) getEvent(c *call) error {
 	if err != nil {
 		return err
 	}
-	attempts, err := a.deliveries.Desk.Attempts(c.r.Context(), event.ID)
+	story, err := a.eventStory(c.r.Context(), &event, list)
 	if err != nil {
 		return err
-	}
-	story := EventStory{EventView: event.View(), Deliveries: make([]DeliveryStory, 0, len(list))}
-	for i := range list {
-		d := DeliveryStory{DeliveryView: viewOfDelivery(&list[i]), AttemptLog: []AttemptView{}}
-		for j := range attempts {
-			if attempts[j].Key == list[i].Key {
-				d.AttemptLog = append(d.AttemptLog, viewOfAttempt(&attempts[j]))
-			}
-		}
-		story.Deliveries = append(story.Deliveries, d)
 	}
 	return c.ok(story)
 }

@@ -55,6 +55,8 @@ func (a *private) operations() []operation {
 			problems: append([]string{"order_facts_differ", "not_json", "invalid_field", "cross_origin"}, merchantProblems...), run: (*private).register},
 		{method: "GET", path: oneOrder, id: "getOrder", summary: "Show an order with all that is known of it",
 			query: justMerchant, answers: []answer{story}, problems: orderProblems, run: (*private).getOrder},
+		{method: "GET", path: oneOrder + "/story", id: "getOrderStory", summary: "Show an order with everything that happened to it, to whom it was told, and what comes next",
+			query: justMerchant, answers: []answer{{200, jsonType, OrderStory{}}}, problems: orderProblems, run: (*private).getOrderStory},
 		{method: "POST", path: oneOrder + "/ship", id: "shipOrder", summary: "Mark a paid order as shipped",
 			query: justMerchant, body: nothing{}, answers: []answer{story}, problems: commandProblems, run: command(order.KindShip)},
 		{method: "POST", path: oneOrder + "/complete", id: "completeOrder", summary: "Mark a shipped order as completed",
