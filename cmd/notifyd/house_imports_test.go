@@ -50,6 +50,7 @@ var importLaw = map[string]allowed{
 	"internal/outbox":                  {},
 	"internal/idempotency":             {},
 	"internal/config":                  {theirs: []string{yaml}},
+	"internal/redact":                  {ours: []string{"internal/provider"}},
 	"internal/refusal":                 {ours: []string{"internal/order"}}, // a capture's form and a store's errors
 	"internal/store":                   {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/sqlite", "internal/store/postgres"}},
 	"internal/store/sqlite":            {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/", "migrations"}, theirs: []string{sqlite, goose, xsys}},
