@@ -179,7 +179,7 @@ func post(ctx context.Context, client *http.Client, url, body string) int {
 func TestFloodOfGarbage(t *testing.T) {
 	const messages, keep, slowest = 50_000, 50, 2 * time.Second
 	s := refusedShop(t, fmt.Sprintf("refused: {keep: %d, message_bytes: 1000, account_bytes: 70000}", keep))
-	r := s.serve(t)
+	r := s.serveQuietly(t)
 	if status, _ := get(t, "POST", r.public+"/notify/alipay", paid("T0", forge.StrangerKey)); status != 401 { // ali.signature, once
 		t.Fatal(status)
 	}
@@ -243,36 +243,44 @@ func BenchmarkAckBesideFlood(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			s := refusedShop(b, c.options)
-			ctx, end := context.WithCancel(context.Background())
-			r := &served{err: newWatched(), end: end, code: make(chan int, 1)}
-			said := &readyLine{found: make(chan []byte, 1)}
-			go func() {
-				r.code <- run(ctx, []string{"serve", "--config", s.file}, noEnv, stdio{in: strings.NewReader(""), out: io.Discard, err: said})
-			}()
-			var public, private string
-			if _, err := fmt.Sscanf(string(<-said.found), "notifyd ready public=%s private=%s", &public, &private); err != nil {
-				b.Fatal(err)
-			}
+			r := s.serveQuietly(b)
 			flooding, stop := context.WithCancel(b.Context())
 			ended := make(chan map[int]int, 1)
 			if c.name == "no flood" {
 				ended <- nil
 			} else {
-				go func() { ended <- flood(flooding, "http://"+public, 1<<40) }()
+				go func() { ended <- flood(flooding, r.public, 1<<40) }()
 			}
 			client := &http.Client{Transport: &http.Transport{}}
 			for i := 0; b.Loop(); i++ {
-				if status := post(b.Context(), client, "http://"+public+"/notify/alipay", paid(fmt.Sprintf("T%07d", i), forge.AlipayKey)); status != 200 {
+				if status := post(b.Context(), client, r.public+"/notify/alipay", paid(fmt.Sprintf("T%07d", i), forge.AlipayKey)); status != 200 {
 					b.Fatal(status)
 				}
 			}
 			client.CloseIdleConnections()
 			stop()
 			<-ended
-			end()
+			r.end()
 			<-r.code
 		})
 	}
+}
+
+// serveQuietly is serve without its log, which of a flood would fill the memory.
+func (s shop) serveQuietly(t testing.TB) *served {
+	t.Helper()
+	ctx, end := context.WithCancel(context.Background())
+	r := &served{err: newWatched(), end: end, code: make(chan int, 1)}
+	said := &readyLine{found: make(chan []byte, 1)}
+	go func() {
+		r.code <- run(ctx, []string{"serve", "--config", s.file}, noEnv, stdio{in: strings.NewReader(""), out: io.Discard, err: said})
+	}()
+	t.Cleanup(end)
+	if _, err := fmt.Sscanf(string(<-said.found), "notifyd ready public=%s private=%s", &r.public, &r.private); err != nil {
+		t.Fatal(err)
+	}
+	r.public, r.private = "http://"+r.public, "http://"+r.private
+	return r
 }
 
 // readyLine hands on the line that says where a server listens, and forgets the rest.
