@@ -29,7 +29,8 @@ func TestScripts(t *testing.T) {
 			return writeKeys(filepath.Join(env.WorkDir, "keys"))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "captures": copyCaptures, "serving": serving,
-			"simulated": simulatedShop, "cheating": cheating, "interrupted": interrupted, "onterminal": onTerminal},
+			"simulated": simulatedShop, "cheating": cheating, "interrupted": interrupted, "onterminal": onTerminal,
+			"kept": awaitKept, "id": takeID},
 	})
 }
 

@@ -20,6 +20,12 @@ func providers() map[string]builder {
 	}
 }
 
+// sensitive says of the fields of all providers' messages what a redacted
+// capture must not show.
+func sensitive() []map[string]provider.Sensitive {
+	return []map[string]provider.Sensitive{alipay.Sensitive(), wechat.Sensitive()}
+}
+
 // builds makes a builder of an adapter's constructor.
 func builds[Options any, Adapter provider.Provider](make func(Options, provider.Env) (Adapter, error)) builder {
 	return func(decode func(any) error, env provider.Env) (provider.Provider, error) {

@@ -70,32 +70,33 @@ func everyCommand(t *testing.T, p *instance) map[string]said {
 	p.write(t, "keys/wrong_token", []byte("wrong-"+canary))
 	event, notification := idIn(t, "evt", at("events", "list")), idIn(t, "ntf", at("notifications", "list", "--order", "K3"))
 	runs := map[string][][]string{
-		"serve":              {{"serve", "--config", "notifyd.yaml"}},
-		"demo":               {{"demo", "--once"}},
-		"check":              {{"check"}, {"check", "--json"}},
-		"version":            {{"version"}},
-		"man":                {{"man", "man"}},
-		"completion":         {{"completion", "bash"}, {"__complete", "notifications", "list", "--account", ""}, {"__complete", "orders", "list", "--merchant", ""}},
-		"init":               {{"init", "a", "--api-v3-key", "keys/v3"}, {"init", "b", "--test", "--json"}, {"init", "c", "--store", "postgres://u:" + canary + "-password@h/d?sslmode=nonsense"}, {"init", "d", "--alipay-app-id", "1", "--alipay-key", "keys/v3"}},
-		"replay":             {{"replay", "one.http"}, {"replay", "--to", p.public, "one.http"}, {"replay", "--to", p.public, "--json", "one.http"}, {"replay", "--to", "http://u:" + canary + "-password@127.0.0.1:1", "one.http"}},
-		"simulate":           {{"simulate", "--list", "--json"}, {"simulate", "payment"}, {"simulate", "payment", "--to", "http://u:" + canary + "-password@127.0.0.1:1"}, {"simulate", "payment", "--config", "b/notifyd.yaml", "--to", p.public}},
-		"simulate run":       {{"simulate", "run", "plan.yaml"}, {"simulate", "run", "plan.yaml", "--config", "b/notifyd.yaml", "--to", p.public}, {"simulate", "run", "keys/token"}},
-		"orders register":    {{"orders", "register", "K7", "--amount-fen", "1000"}},
-		"orders show":        {{"orders", "show", "K1"}, {"orders", "show", "K1", "--json"}, {"orders", "show", "none"}},
-		"orders list":        {{"orders", "list"}, {"orders", "list", "--json"}, {"orders", "list", "--status", "odd"}},
-		"orders ship":        {{"orders", "ship", "K1"}},
-		"orders complete":    {{"orders", "complete", "K1", "--json"}},
-		"orders cancel":      {{"orders", "cancel", "K1"}},
-		"notifications list": {{"notifications", "list"}, {"notifications", "list", "--order", "K1", "--json"}},
-		"notifications show": {{"notifications", "show", notification}, {"notifications", "show", notification, "--raw"}, {"notifications", "show", notification, "--capture"}},
-		"events list":        {{"events", "list"}, {"events", "list", "--json"}},
-		"events show":        {{"events", "show", event}, {"events", "show", event, "--json"}},
-		"events redeliver":   {{"events", "redeliver", event}, {"events", "redeliver", event, "--endpoint", "none"}},
-		"events recover":     {{"events", "recover", "--dry-run"}},
-		"endpoints list":     {{"endpoints", "list"}, {"endpoints", "list", "--json"}},
-		"endpoints test":     {{"endpoints", "test", "shop"}, {"endpoints", "test", "shop", "--json"}},
-		"endpoints pause":    {{"endpoints", "pause", "shop", "--json"}},
-		"endpoints resume":   {{"endpoints", "resume", "shop"}},
+		"serve":                {{"serve", "--config", "notifyd.yaml"}},
+		"demo":                 {{"demo", "--once"}},
+		"check":                {{"check"}, {"check", "--json"}},
+		"version":              {{"version"}},
+		"man":                  {{"man", "man"}},
+		"completion":           {{"completion", "bash"}, {"__complete", "notifications", "list", "--account", ""}, {"__complete", "orders", "list", "--merchant", ""}},
+		"init":                 {{"init", "a", "--api-v3-key", "keys/v3"}, {"init", "b", "--test", "--json"}, {"init", "c", "--store", "postgres://u:" + canary + "-password@h/d?sslmode=nonsense"}, {"init", "d", "--alipay-app-id", "1", "--alipay-key", "keys/v3"}},
+		"replay":               {{"replay", "one.http"}, {"replay", "--to", p.public, "one.http"}, {"replay", "--to", p.public, "--json", "one.http"}, {"replay", "--to", "http://u:" + canary + "-password@127.0.0.1:1", "one.http"}},
+		"simulate":             {{"simulate", "--list", "--json"}, {"simulate", "payment"}, {"simulate", "payment", "--to", "http://u:" + canary + "-password@127.0.0.1:1"}, {"simulate", "payment", "--config", "b/notifyd.yaml", "--to", p.public}},
+		"simulate run":         {{"simulate", "run", "plan.yaml"}, {"simulate", "run", "plan.yaml", "--config", "b/notifyd.yaml", "--to", p.public}, {"simulate", "run", "keys/token"}},
+		"orders register":      {{"orders", "register", "K7", "--amount-fen", "1000"}},
+		"orders show":          {{"orders", "show", "K1"}, {"orders", "show", "K1", "--json"}, {"orders", "show", "none"}},
+		"orders list":          {{"orders", "list"}, {"orders", "list", "--json"}, {"orders", "list", "--status", "odd"}},
+		"orders ship":          {{"orders", "ship", "K1"}},
+		"orders complete":      {{"orders", "complete", "K1", "--json"}},
+		"orders cancel":        {{"orders", "cancel", "K1"}},
+		"notifications list":   {{"notifications", "list"}, {"notifications", "list", "--order", "K1", "--json"}},
+		"notifications export": {{"notifications", "export", notification}, {"notifications", "export", notification, "--redact", "all"}},
+		"notifications show":   {{"notifications", "show", notification}, {"notifications", "show", notification, "--raw"}, {"notifications", "show", notification, "--capture"}},
+		"events list":          {{"events", "list"}, {"events", "list", "--json"}},
+		"events show":          {{"events", "show", event}, {"events", "show", event, "--json"}},
+		"events redeliver":     {{"events", "redeliver", event}, {"events", "redeliver", event, "--endpoint", "none"}},
+		"events recover":       {{"events", "recover", "--dry-run"}},
+		"endpoints list":       {{"endpoints", "list"}, {"endpoints", "list", "--json"}},
+		"endpoints test":       {{"endpoints", "test", "shop"}, {"endpoints", "test", "shop", "--json"}},
+		"endpoints pause":      {{"endpoints", "pause", "shop", "--json"}},
+		"endpoints resume":     {{"endpoints", "resume", "shop"}},
 	}
 	for _, name := range leaves(t) {
 		lines, known := runs[name]
@@ -127,7 +128,7 @@ func everyCommand(t *testing.T, p *instance) map[string]said {
 // showsMessage says whether a command shows a message as it came, with what the
 // buyer's own fields hold.
 func showsMessage(line string) bool {
-	return strings.Contains(line, " --raw") || strings.Contains(line, " --capture") || strings.HasPrefix(line, "notifications show")
+	return strings.Contains(line, " --raw") || strings.Contains(line, " --capture") || strings.HasPrefix(line, "notifications show") || strings.HasPrefix(line, "notifications export")
 }
 
 // idIn is the first id of a kind in a text.
