@@ -8,21 +8,26 @@ import (
 	"github.com/notifyd/notifyd/internal/wechat"
 )
 
-// builder makes the provider of one account: decode fills its options.
-type builder func(decode func(into any) error, env provider.Env) (provider.Provider, error)
+// builder is what the program knows of a provider.
+type builder struct {
+	// build makes the provider of one account: decode fills its options.
+	build func(decode func(into any) error, env provider.Env) (provider.Provider, error)
+	// explain lists what its codes mean.
+	explain func() []provider.Explanation
+}
 
 // providers are the payment providers by the name that an account gives. A
 // further one is one line here.
 func providers() map[string]builder {
 	return map[string]builder{
-		"alipay": builds(alipay.New),
-		"wechat": builds(wechat.New),
+		"alipay": builds(alipay.New, alipay.Explanations),
+		"wechat": builds(wechat.New, wechat.Explanations),
 	}
 }
 
-// builds makes a builder of an adapter's constructor.
-func builds[Options any, Adapter provider.Provider](make func(Options, provider.Env) (Adapter, error)) builder {
-	return func(decode func(any) error, env provider.Env) (provider.Provider, error) {
+// builds makes a builder of an adapter's constructor and explanations.
+func builds[Options any, Adapter provider.Provider](make func(Options, provider.Env) (Adapter, error), explain func() []provider.Explanation) builder {
+	build := func(decode func(any) error, env provider.Env) (provider.Provider, error) {
 		var options Options
 		unread := decode(&options)
 		// What could be read is tried as well, so that one run finds all faults.
@@ -32,4 +37,5 @@ func builds[Options any, Adapter provider.Provider](make func(Options, provider.
 		}
 		return adapter, nil
 	}
+	return builder{build, explain}
 }
