@@ -1,6 +1,7 @@
 package alipay
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,7 +58,7 @@ func (e *examination) tryRewritten(holds func(form) bool) provider.Cause {
 	f := unsigned(e.form)
 	values, byField := valuesOf(f), make([][]string, len(f))
 	for i, p := range f {
-		byField[i] = rewritten(p.value)
+		byField[i] = rewritten(p)
 	}
 	for way := range maxRewritings {
 		all := slices.Clone(values)
@@ -88,8 +89,13 @@ const maxRewritings = 8
 
 // rewritten are the forms that a value may have had before a typed field, or an
 // encoder, wrote it anew.
-func rewritten(value string) []string {
-	if amount, err := strconv.ParseFloat(value, 64); err == nil && len(value) <= maxYuanLength {
+func rewritten(p field) []string {
+	value := p.value
+	if strings.HasSuffix(p.name, "_amount") || strings.HasSuffix(p.name, "_fee") {
+		amount, err := strconv.ParseFloat(value, 64)
+		if err != nil || len(value) > maxYuanLength {
+			return nil
+		}
 		return []string{strconv.FormatFloat(amount, 'f', 2, 64)}
 	}
 	if !strings.HasPrefix(value, "{") && !strings.HasPrefix(value, "[") {
@@ -119,8 +125,10 @@ func (e *examination) tryFields(holds func(form) bool) provider.Cause {
 			}
 		}
 	}
-	if mixed := onlyKnown(e.form); len(mixed) < len(e.form) && holds(mixed) {
-		return because(codeExtraField, "without the %d fields that Alipay does not send, sign holds", len(e.form)-len(mixed))
+	for mixed := range withoutStrangers(e.form) {
+		if holds(mixed) {
+			return because(codeExtraField, "without %d fields that Alipay does not send, sign holds", len(e.form)-len(mixed))
+		}
 	}
 	for i, name := range oftenEmpty {
 		if e.form.names(name) {
@@ -172,6 +180,35 @@ var known = []string{
 	"personal_product_code", "point_amount", "receipt_amount", "refund_fee", "seller_email", "seller_id", "send_back_fee", "sign",
 	"sign_scene", "sign_time", "sign_type", "status", "subject", "total_amount", "trade_no", "trade_status", "unsign_time",
 	"utc_timestamp", "vendor_id", "version", "voucher_detail_list",
+}
+
+// maxStrangers bounds the unknown fields of which every choice is tried: one of
+// them may be new and genuine.
+const maxStrangers = 8
+
+// withoutStrangers yields the form without some of the fields that are not known.
+func withoutStrangers(f form) iter.Seq[form] {
+	var strangers []string
+	for _, p := range f {
+		if !slices.Contains(known, p.name) {
+			strangers = append(strangers, p.name)
+		}
+	}
+	return func(yield func(form) bool) {
+		if len(strangers) > maxStrangers {
+			yield(onlyKnown(f))
+			return
+		}
+		for choice := 1<<len(strangers) - 1; choice > 0; choice-- {
+			kept := slices.DeleteFunc(slices.Clone(f), func(p field) bool {
+				i := slices.Index(strangers, p.name)
+				return i >= 0 && choice>>i&1 == 1
+			})
+			if !yield(kept) {
+				return
+			}
+		}
+	}
 }
 
 func onlyKnown(f form) form {

@@ -3,6 +3,7 @@ package wechat
 import (
 	"bytes"
 	"crypto/aes"
+	"crypto/subtle"
 	"slices"
 	"strings"
 
@@ -84,7 +85,7 @@ func without(fields []field, name string) []field {
 // trySignType: the algorithm, its name, and whether the name was signed.
 func (e *examination) trySignType(fields []field) provider.Cause {
 	named, sign := valueOf(fields, "sign_type"), valueOf(fields, "sign")
-	if capitals := strings.ToUpper(sign); capitals != sign && e.holds(withValue(fields, "sign", capitals)) {
+	if strings.ContainsAny(sign, "abcdef") && e.holds(withValue(fields, "sign", strings.ToUpper(sign))) {
 		return because(CodeHexCase, "in capitals, sign holds")
 	}
 	both := e.a.options
@@ -125,7 +126,7 @@ func (e *examination) tryNamedOtherwise(fields []field, named string, lenient *A
 		m := message{a: lenient, keys: e.keys, scratch: newScratch()}
 		m.xml.fields = fields
 		m.digestV2(signType, false)
-		if claimed, ok := decodeUpperHex(nil, sign); ok && named != "" && bytes.Equal(m.sum, claimed) {
+		if claimed, ok := decodeUpperHex(nil, sign); ok && named != "" && subtle.ConstantTimeCompare(m.sum, claimed) == 1 {
 			return because(CodeSignTypeWrong, "sign_type says %s, sign holds by %s", quoted([]byte(named)), signType)
 		}
 	}

@@ -26,8 +26,8 @@ func proofOf(header string) (proof []byte, damage mend.Damage) {
 // be read of the body.
 func (e *examination) signatureCause(ev *evidence) provider.Cause {
 	proof, damaged := proofOf(ev.header.signature)
-	if proof == nil {
-		return e.asParseSays()
+	if len(proof) < minKeyBits/8 {
+		return e.asParseSays() // nothing that any key can have made
 	}
 	m, found := e.whoSigned(ev.key, proof)
 	switch {
@@ -39,7 +39,7 @@ func (e *examination) signatureCause(ev *evidence) provider.Cause {
 		return because(CodeOtherAccount, "%s %s of account %q made the signature", m.key.kind, m.key.id, m.owner.env.Account)
 	case m.key != ev.key:
 		return because(CodeKeyUnderOtherID, "the loaded %s %s made the signature, and the message names %s", m.key.kind, m.key.id, quoted64(ev.header.serial))
-	case m.digest.Signs(e.signedV3(&ev.header, e.x.Request.Body)):
+	case e.overBody(&ev.header, m.digest)(e.x.Request.Body):
 		if code := ofDamage[damaged]; code != "" {
 			return because(code, "%s is over exactly this body, but was changed itself on its way", headerSignature)
 		}
@@ -119,20 +119,20 @@ func endsEarly(fault *formFault, length int) bool {
 // bodyCause: the named key signed, and not this body. Which one, then?
 func (e *examination) bodyCause(ev *evidence, d mend.Digest) provider.Cause {
 	body := string(e.x.Request.Body)
-	signs := func(text string) bool { return d.Signs(e.signedV3(&ev.header, []byte(text))) }
-	for damage, before := range mend.Undone(body) {
-		if signs(before) {
-			return because(ofDamage[damage], "undone, the signature holds (%d bytes then, %d now)", len(before), len(body))
-		}
-	}
+	signs := e.overBody(&ev.header, d)
 	candidates := []string{body}
 	for damage, before := range mend.Undone(body) {
-		if damage != mend.LineEnds {
+		if signs([]byte(before)) {
+			return because(ofDamage[damage], "undone, the signature holds (%d bytes then, %d now)", len(before), len(body))
+		}
+		if damage != mend.LineEnds && damage != mend.DecodedTwice {
 			candidates = append(candidates, before)
 		}
 	}
-	for _, text := range candidates {
-		if original, found := reencoded(text, signs); found {
+	for i, text := range candidates {
+		// A resource that opens came through whole: then it is the envelope that
+		// was written anew, and its order is worth every trial.
+		if original, found := reencoded(text, signs, i == 0 && (ev.opens || e.opensInSnakeCase(text))); found {
 			return because(CodeReencoded, "the signature holds over the body as WeChat Pay wrote it (%d bytes then, %d now); changed since: %s",
 				len(original), len(body), orSomething(mend.Differences(text, original)))
 		}
@@ -142,6 +142,27 @@ func (e *examination) bodyCause(ev *evidence, d mend.Digest) provider.Cause {
 	}
 	return because(CodeBodyChanged, "%s %s made the signature, over another text than these %d bytes; the known mistakes do not lead back to it",
 		ev.key.kind, ev.key.id, len(body))
+}
+
+// opensInSnakeCase says whether the resource came through whole, under names that
+// typed fields of another language gave it.
+func (e *examination) opensInSnakeCase(text string) bool {
+	v, err := mend.ReadJSON(text)
+	if err != nil || e.keys.v3 == nil {
+		return false
+	}
+	return e.opensBody(v.SnakeCase().Append(nil, mend.Style{}), e.keys)
+}
+
+// overBody says of a body whether the digest is that of its signed text.
+func (e *examination) overBody(h *v3Header, d mend.Digest) func(body []byte) bool {
+	text := make([]byte, 0, 2*len(e.x.Request.Body))
+	return func(body []byte) bool {
+		text = append(append(text[:0], h.timestamp...), '\n')
+		text = append(append(text, h.nonce...), '\n')
+		text = append(append(text, body...), '\n')
+		return d.Signs(text)
+	}
 }
 
 func orSomething(words []string) string {
@@ -226,9 +247,11 @@ func (e *examination) opener() *Adapter {
 	return nil
 }
 
-func (e *examination) opensUnder(ks *keySet) bool {
+func (e *examination) opensUnder(ks *keySet) bool { return e.opensBody(e.x.Request.Body, ks) }
+
+func (e *examination) opensBody(body []byte, ks *keySet) bool {
 	m := message{a: e.a, req: e.req, keys: ks, scratch: newScratch()}
-	return m.envelope.read(e.x.Request.Body, maxEnvelopeNodes) == nil && m.open() == nil
+	return m.envelope.read(body, maxEnvelopeNodes) == nil && m.open() == nil
 }
 
 // opensWithOtherData tries what stands for associated_data elsewhere.

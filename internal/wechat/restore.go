@@ -1,6 +1,8 @@
 package wechat
 
 import (
+	"bytes"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -24,28 +26,29 @@ var (
 )
 
 // reencoded looks for the body that WeChat Pay wrote behind one that was decoded
-// and encoded again. signs says whether the signature is over a text.
-func reencoded(text string, signs func(string) bool) (original string, found bool) {
+// and encoded again. signs says whether the signature is over a text. Every order
+// of members is tried only when thorough is due: it costs tenths of a second.
+func reencoded(text string, signs func([]byte) bool, thorough bool) (original string, found bool) {
 	v, err := mend.ReadJSON(text)
 	if err != nil || v.Kind != mend.Object {
 		return "", false
 	}
-	signsValue := func(v mend.Value, s mend.Style) bool {
-		original = string(v.Append(nil, s))
-		return signs(original)
-	}
+	var b []byte
 	forms := envelopes(v)
 	for _, form := range forms {
 		for _, s := range mend.Styles {
-			if signsValue(form, s) {
-				return original, true
+			if b = form.Append(b[:0], s); signs(b) {
+				return string(b), true
 			}
 		}
 	}
+	if !thorough {
+		return "", false
+	}
 	for _, form := range forms {
-		for ordered := range orders(form) {
-			if signsValue(ordered, mend.Style{}) {
-				return original, true
+		for b := range orders(form) {
+			if signs(b) {
+				return string(b), true
 			}
 		}
 	}
@@ -152,40 +155,54 @@ func with(v mend.Value, name, text string) mend.Value {
 	return v
 }
 
-// orders yields the envelope with its members and those of its resource in every
-// order, as far as that can be done.
-func orders(v mend.Value) func(yield func(mend.Value) bool) {
-	resource, _ := v.Get("resource")
-	if factorial(len(v.Members))*factorial(len(resource.Members)) > maxOrders {
-		return func(func(mend.Value) bool) {}
+// orders yields the envelope with its members, and those of its resource, in
+// every order, as far as that can be done. The bytes are overwritten by the next.
+func orders(v mend.Value) iter.Seq[[]byte] {
+	at := slices.IndexFunc(v.Members, func(m mend.Member) bool { return m.Name == "resource" })
+	if at < 0 || factorial(len(v.Members))*factorial(len(v.Members[at].Value.Members)) > maxOrders {
+		return func(func([]byte) bool) {}
 	}
-	return func(yield func(mend.Value) bool) {
-		for outer := range mend.Orders(len(v.Members)) {
-			ordered := reorder(v, outer)
-			at := slices.IndexFunc(ordered.Members, func(m mend.Member) bool { return m.Name == "resource" })
-			if at < 0 {
-				if !yield(ordered) {
-					return
-				}
-				continue
-			}
-			for inner := range mend.Orders(len(resource.Members)) {
-				ordered.Members[at].Value = reorder(resource, inner)
-				if !yield(ordered) {
-					return
+	inner := written(v.Members[at].Value, mend.Style{})
+	outers := [][][]byte{written(v, mend.Style{}), written(v, mend.Style{HTMLSafe: true})}
+	if slices.EqualFunc(outers[0], outers[1], bytes.Equal) {
+		outers = outers[:1]
+	}
+	return func(yield func([]byte) bool) {
+		var b, resource []byte
+		for places := range mend.Orders(len(inner)) {
+			resource = join(append(resource[:0], `"resource":`...), inner, places)
+			for _, outer := range outers {
+				outer[at] = resource
+				for places := range mend.Orders(len(outer)) {
+					if b = join(b[:0], outer, places); !yield(b) {
+						return
+					}
 				}
 			}
 		}
 	}
 }
 
-func reorder(v mend.Value, places []int) mend.Value {
-	members := make([]mend.Member, len(places))
-	for i, place := range places {
-		members[i] = v.Members[place]
+// written are the members of an object, each as its name and value.
+func written(v mend.Value, s mend.Style) [][]byte {
+	members := make([][]byte, len(v.Members))
+	for i, m := range v.Members {
+		one := mend.Value{Kind: mend.Object, Members: []mend.Member{m}}.Append(nil, s)
+		members[i] = one[1 : len(one)-1]
 	}
-	v.Members = members
-	return v
+	return members
+}
+
+// join writes the object whose members stand at the places.
+func join(to []byte, members [][]byte, places []int) []byte {
+	to = append(to, '{')
+	for i, place := range places {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = append(to, members[place]...)
+	}
+	return append(to, '}')
 }
 
 func factorial(n int) int {

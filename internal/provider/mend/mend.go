@@ -123,6 +123,7 @@ func lineEnds(text string) []string {
 		unix, strings.ReplaceAll(unix, "\n", "\r\n"), strings.ReplaceAll(unix, "\r", "\n"),
 		strings.ReplaceAll(unix, "\n", ""), strings.TrimSpace(text),
 		strings.ReplaceAll(text, `\r\n`, "\r\n"), strings.ReplaceAll(text, `\n`, "\n"),
+		text + " ", " " + text,
 	}
 }
 
@@ -186,11 +187,34 @@ func lowerHex(escaped string) string {
 	return string(b)
 }
 
+// maxBlanks bounds the blanks of which every choice is tried: some were blanks
+// from the beginning.
+const maxBlanks = 8
+
 func plusBack(text string) []string {
 	if !strings.Contains(text, " ") {
 		return nil
 	}
-	return []string{strings.ReplaceAll(text, " ", "+")}
+	before := []string{strings.ReplaceAll(text, " ", "+")}
+	pieces := strings.Split(text, " ")
+	if len(pieces)-1 > maxBlanks {
+		return before
+	}
+	for choice := 1; choice < 1<<(len(pieces)-1); choice++ {
+		var b strings.Builder
+		for i, piece := range pieces {
+			switch {
+			case i == 0:
+			case choice>>(i-1)&1 == 1:
+				b.WriteByte('+')
+			default:
+				b.WriteByte(' ')
+			}
+			b.WriteString(piece)
+		}
+		before = append(before, b.String())
+	}
+	return before
 }
 
 // transcode undoes conversions between UTF-8 and the charsets that software
