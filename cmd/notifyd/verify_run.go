@@ -65,16 +65,11 @@ func (v *verifying) verify(ctx context.Context, c captured, tries [][]byte) veri
 	a := v.accounts[v.account]
 	result := verified{File: c.path, Account: a.Name, Provider: a.Account.Provider, ReceivedAt: order.Moment(c.At),
 		Verdict: verdictVerified, Keys: keysOf(a.Provider), Facts: []factShown{}}
-	request := provider.Request{Header: c.Header, Body: c.Body, ReceivedAt: c.At}
-	err := admit(c)
+	n, err := v.judge(c)
 	result.requestStep(c, err)
-	var n order.Notification
-	if err == nil {
-		n, err = a.Provider.Parse(request)
-	}
 	examiner, can := a.Provider.(provider.Examiner)
 	if can && !isEdge(err) {
-		result.examined(examiner.Examine(provider.Exhibit{Request: request, Err: err, Others: v.others(a.Name), Tries: tries}))
+		result.examined(examiner.Examine(provider.Exhibit{Request: requestOf(c), Err: err, Others: v.others(a.Name), Tries: tries}))
 	}
 	if err != nil {
 		result.refuse(err)
@@ -88,17 +83,25 @@ func (v *verifying) verify(ctx context.Context, c captured, tries [][]byte) veri
 	return result
 }
 
-// admit is what the edge does before it asks an adapter.
-func admit(c captured) error {
+// judge is the verdict: what the edge says of a request before it asks an
+// adapter, and then the adapter, with the functions of the server.
+func (v *verifying) judge(c captured) (order.Notification, error) {
 	if err := httpapi.Sendable(c.Header); err != nil {
-		return err
+		return order.Notification{}, err
 	}
-	return httpapi.Admit(c.request())
+	if err := httpapi.Admit(c.request()); err != nil {
+		return order.Notification{}, err
+	}
+	return v.accounts[v.account].Provider.Parse(requestOf(c))
+}
+
+func requestOf(c captured) provider.Request {
+	return provider.Request{Header: c.Header, Body: c.Body, ReceivedAt: c.At}
 }
 
 func (r *verified) requestStep(c captured, err error) {
 	text := fmt.Sprintf("%s to account %q, %d bytes, received %s", c.Method, r.Account, len(c.Body), clockTime(r.ReceivedAt))
-	if err != nil {
+	if isEdge(err) {
 		r.step(provider.StepRequest, provider.StepFailed, "%s; the edge answers %d: %v", text, provider.Status(err), err)
 		return
 	}
@@ -107,13 +110,8 @@ func (r *verified) requestStep(c captured, err error) {
 
 // isEdge says whether the edge refused, so that no adapter was asked.
 func isEdge(err error) bool {
-	switch code := provider.Code(err); {
-	case err == nil:
-		return false
-	default:
-		_, edge := explanationOf(httpapi.Explanations(), code)
-		return edge
-	}
+	_, edge := explanationOf(httpapi.Explanations(), provider.Code(err))
+	return edge
 }
 
 func (r *verified) examined(e provider.Examination) {

@@ -92,7 +92,7 @@ func proofOf(given string) (proof []byte, damage mend.Damage) {
 // signatureCause says why a signature does not hold.
 func (e *examination) signatureCause() provider.Cause {
 	proof, damaged := proofOf(e.form.get("sign"))
-	if proof == nil {
+	if len(proof) == 0 {
 		return e.asParseSays()
 	}
 	m, found := e.whoSigned(proof)
