@@ -95,7 +95,9 @@ them, decides what each means for its order, and answers who asks.`,
 	root.AddCommand(serveCommand(a), checkCommand(a), replayCommand(a), verifyCommand(a), ordersCommand(a), notificationsCommand(a),
 		eventsCommand(a), endpointsCommand(a),
 		demoCommand(a), versionCommand(a))
-	root.SetHelpCommand(helpCommand(a))
+	help := helpCommand(a)
+	root.SetHelpCommand(help)
+	root.AddCommand(help)
 	refuseByUsage(root)
 	return root
 }

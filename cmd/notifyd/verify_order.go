@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -187,6 +188,9 @@ func (v *verifying) lookingStore(ctx context.Context) (s order.Store, against st
 			return db, "against the store " + db.Describe(), func() { _ = db.Close() }
 		}
 		_ = db.Close() // it was never open
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return emptyStore{}, "for a new order, because there is no store " + db.Describe() + " yet", func() {}
 	}
 	return emptyStore{}, "for a new order, because the store was not asked: " + shown(strings.Join(strings.Fields(err.Error()), " ")), func() {}
 }

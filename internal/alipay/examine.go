@@ -106,7 +106,7 @@ func (e *examination) timeStep(f form) {
 		return
 	}
 	e.add(provider.StepTime, provider.StepNote, "sent at %s, received %s after that; Alipay sets no limit",
-		sent.Format(time.RFC3339), e.x.Request.ReceivedAt.Sub(sent).Round(time.Second))
+		sent.In(beijing).Format(time.DateTime), e.x.Request.ReceivedAt.Sub(sent).Round(time.Second))
 }
 
 func (e *examination) showSigned(text []byte) {

@@ -70,7 +70,7 @@ func missing(h http.Header) string {
 // signatureSteps are those that need the headers: time, key, text, signature.
 func (e *examination) signatureSteps(ev *evidence) {
 	age := e.x.Request.ReceivedAt.Unix() - ev.header.seconds
-	signed := time.Unix(ev.header.seconds, 0).UTC().Format(time.RFC3339)
+	signed := time.Unix(ev.header.seconds, 0).UTC().Add(beijing).Format(time.DateTime)
 	e.step(provider.StepTime, age <= maxAgeSeconds && age >= -maxAgeSeconds,
 		"signed at %s, received %s; at most %d s are accepted, both ways", signed, aged(age), maxAgeSeconds)
 
