@@ -148,11 +148,12 @@ func (e *examination) textCause(d mend.Digest, damaged mend.Damage) provider.Cau
 		return slices.ContainsFunc(rules[:], func(r rule) bool { return signs(f, r) })
 	}
 	if documented(e.form) {
+		madeBy := map[string]string{"SHA-256": signRSA2, "SHA-1": signRSA}[d.Hash]
 		switch {
 		case ofDamage[damaged] != "":
 			return because(ofDamage[damaged], "sign is over exactly these fields, but was changed itself on its way")
-		case provider.Code(e.x.Err) == codeSignType && e.form.get("sign_type") != signRSA2 && d.Hash == "SHA-256":
-			return because(codeSignTypeWrong, "sign was made by RSA with SHA-256, which is RSA2; sign_type says %q", provider.Clip(e.form.get("sign_type"), maxNamed))
+		case provider.Code(e.x.Err) == codeSignType && e.form.get("sign_type") != madeBy && slices.Contains(e.a.signTypes, madeBy):
+			return because(codeSignTypeWrong, "sign was made by %s, which the account accepts; sign_type says %q", madeBy, provider.Clip(e.form.get("sign_type"), maxNamed))
 		case provider.Code(e.x.Err) == codeSignType:
 			cause := e.asParseSays()
 			cause.Detail += "; sign holds by RSA with " + d.Hash

@@ -26,7 +26,7 @@ func (e *examination) formCauseV2() provider.Cause {
 			return because(code, "undone, the message is genuine (%d bytes then, %d now)", len(before), len(body))
 		}
 	}
-	if provider.Code(e.x.Err) == CodeMalformedXML && bytes.HasPrefix(bytes.TrimSpace(body), []byte("<xml>")) && !bytes.HasSuffix(bytes.TrimSpace(body), []byte("</xml>")) {
+	if provider.Code(e.x.Err) == CodeMalformedXML && bytes.HasPrefix(bytes.TrimSpace(body), []byte("<xml>")) && !bytes.Contains(body, []byte("</xml>")) {
 		return because(CodeBodyCut, "the XML ends early, after %d bytes", len(body))
 	}
 	return e.asParseSays()
