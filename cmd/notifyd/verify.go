@@ -71,7 +71,7 @@ func (v *verifying) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	c, err := v.read(path)
+	c, err := v.read(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -108,8 +108,8 @@ func (v *verifying) run(ctx context.Context, path string) error {
 	return nil
 }
 
-// chinese says whether causes are worded in Chinese: as asked for, otherwise as
-// the environment speaks.
+// speaksChinese says whether the environment does.
+// Source: POSIX, the order in which a program looks for its language.
 func (a *app) speaksChinese() bool {
 	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
 		if value, _ := a.env(name); value != "" {
@@ -119,6 +119,8 @@ func (a *app) speaksChinese() bool {
 	return false
 }
 
+// chinese says whether causes are worded in Chinese: as asked for, otherwise as
+// the environment speaks.
 func (v *verifying) chinese() (bool, error) {
 	switch v.language {
 	case "":
@@ -132,16 +134,16 @@ func (v *verifying) chinese() (bool, error) {
 // stdin stands for standard input where a file is due.
 const stdin = "-"
 
-func (v *verifying) read(path string) (captured, error) {
+func (v *verifying) read(ctx context.Context, path string) (captured, error) {
 	if path != stdin {
 		return readCapture(path)
 	}
 	c := captured{path: stdin}
 	var err error
-	c.raw, err = io.ReadAll(io.LimitReader(v.in, maxCaptureFileBytes))
-	if err == nil {
-		c.Captured, err = provider.ReadCapture(bytes.NewReader(c.raw))
+	if c.raw, err = v.readInput(ctx); err != nil {
+		return captured{}, err
 	}
+	c.Captured, err = provider.ReadCapture(bytes.NewReader(c.raw))
 	if err == nil {
 		_, err = url.ParseRequestURI(c.Target)
 	}
@@ -149,6 +151,26 @@ func (v *verifying) read(path string) (captured, error) {
 		return captured{}, exitWith(exitUsage, "standard input: %w", err)
 	}
 	return c, nil
+}
+
+// readInput reads standard input. An interrupt does not end a read, so it is left
+// to itself then: the process is about to end.
+func (v *verifying) readInput(ctx context.Context) ([]byte, error) {
+	type input struct {
+		text []byte
+		err  error
+	}
+	done := make(chan input, 1)
+	go func() {
+		text, err := io.ReadAll(io.LimitReader(v.in, maxCaptureFileBytes))
+		done <- input{text, err}
+	}()
+	select {
+	case in := <-done:
+		return in.text, in.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // maxKeyFileBytes is above any key file: a path to a device must not fill the memory.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -146,6 +147,19 @@ func TestVerifyTakesTheStepsInOrder(t *testing.T) {
 		if !slices.Equal(names, want) {
 			t.Errorf("%s: %v", row["capture"], names)
 		}
+	}
+}
+
+// An interrupt ends the wait for standard input.
+func TestVerifyIsInterrupted(t *testing.T) {
+	in, never := io.Pipe()
+	defer never.Close()
+	ctx, interrupt := context.WithCancel(context.Background())
+	interrupt()
+	var o, e bytes.Buffer
+	code := run(ctx, []string{"verify", "--config", testdataConfig, "-"}, noEnv, stdio{in: in, out: &o, err: &e})
+	if code != exitInterrupted || o.Len() > 0 || e.String() != "notifyd: interrupted\n" {
+		t.Errorf("exit code %d\n%s%s", code, o.String(), e.String())
 	}
 }
 
