@@ -58,6 +58,10 @@ man: build ## the manual pages of all commands, in bin/man (read one: man bin/ma
 captures: ## make the generated files (captures and throw-away keys in testdata/) again
 	@scripts/generated --write
 
+.PHONY: codes
+codes: ## write docs/codes.md from the texts in the program
+	@go run ./cmd/notifyd help codes --markdown >docs/codes.md.new && mv docs/codes.md.new docs/codes.md
+
 .PHONY: bench
 bench: build bench-build ## how fast: against peers and floors, in under 15 minutes on two cores; writes docs/performance.* (BENCH="-rounds 7")
 	bin/bench run -docs docs -json bin/bench.json $(BENCH)

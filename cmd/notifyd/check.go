@@ -72,7 +72,7 @@ func count(n int, what string) string {
 func (a *app) printFindings(r *config.Report) {
 	errorMark, warningMark := "error:", "warning:"
 	if a.colour(a.err) {
-		errorMark, warningMark = "\x1b[31merror:\x1b[0m", "\x1b[33mwarning:\x1b[0m"
+		errorMark, warningMark = inColour(red, errorMark), inColour(yellow, warningMark)
 	}
 	for _, f := range r.Warnings {
 		fmt.Fprintln(a.err, warningMark, f)

@@ -46,6 +46,7 @@ var importLaw = map[string]allowed{
 	"internal/provider":                {ours: []string{"internal/order"}},
 	"internal/provider/forge":          {ours: []string{"internal/order", "internal/provider"}, theirs: []string{xtext}},
 	"internal/provider/forge/captures": {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}},
+	"internal/provider/mend":           {theirs: []string{xtext}}, // shared by the adapters' examinations: what proxies and frameworks do is the same for all
 	"internal/provider/providertest":   {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}, theirs: []string{xtext, cmp, rapid}},
 	"internal/outbox":                  {},
 	"internal/idempotency":             {},
@@ -73,7 +74,7 @@ var importLaw = map[string]allowed{
 // adapterLaw holds for every provider's adapter: the contract, the domain, the
 // text encodings that providers use, and its own SDK. Never another adapter, a
 // store or the edge.
-var adapterLaw = allowed{ours: []string{"internal/order", "internal/provider"}, theirs: []string{xtext, wechatSDK, alipaySDK}}
+var adapterLaw = allowed{ours: []string{"internal/order", "internal/provider", "internal/provider/mend"}, theirs: []string{xtext, wechatSDK, alipaySDK}}
 
 // beyondLaw is what only the tests of a folder may import besides.
 var beyondLaw = map[string][]string{

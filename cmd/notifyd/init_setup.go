@@ -199,7 +199,8 @@ func orElse(text, other string) string {
 	return text
 }
 
-// maxKeyFileBytes is far above any key: a wrong path is noticed, not copied.
+// maxKeyFileBytes is far above any key: a wrong path is noticed, not copied, and
+// one to a device does not fill the memory.
 const maxKeyFileBytes = 64 << 10
 
 func readKeyFile(path string) ([]byte, error) {

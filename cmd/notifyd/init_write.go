@@ -52,15 +52,15 @@ func (s *setup) absent(name string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	}
-	return exitWith(exitFailed, "%s cannot be made: %w", s.path(name), cause(err))
+	return exitWith(exitFailed, "%s cannot be made: %w", s.path(name), withoutPath(err))
 }
 
 func (s *setup) taken(name string) error {
 	return exitWith(exitFailed, "%s is there already, and nothing is written over: name another folder, or move it away. Nothing was written", s.path(name))
 }
 
-// cause is an error of a file without the path, which is named beside it.
-func cause(err error) error {
+// withoutPath is an error of a file without the path, which is named beside it.
+func withoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err
@@ -125,7 +125,7 @@ func (w *writing) folder(dir string) error {
 		}
 	}
 	if err := os.Mkdir(dir, setupFolderMode); err != nil {
-		return exitWith(exitFailed, "the folder %s cannot be made: %w", dir, cause(err))
+		return exitWith(exitFailed, "the folder %s cannot be made: %w", dir, withoutPath(err))
 	}
 	w.made = append(w.made, dir)
 	return nil
@@ -139,13 +139,13 @@ func (w *writing) file(f newFile) error {
 		return w.setup.taken(f.name)
 	}
 	if err != nil {
-		return exitWith(exitFailed, "%s cannot be made: %w", name, cause(err))
+		return exitWith(exitFailed, "%s cannot be made: %w", name, withoutPath(err))
 	}
 	w.made = append(w.made, name)
 	w.files = append(w.files, f)
 	_, err = file.Write(f.text)
 	if err := errors.Join(err, file.Close()); err != nil {
-		return exitWith(exitFailed, "%s cannot be written: %w", name, cause(err))
+		return exitWith(exitFailed, "%s cannot be written: %w", name, withoutPath(err))
 	}
 	return nil
 }

@@ -62,6 +62,7 @@ func writeKeys(dir string) error {
 		"alipay_bare.txt":  []byte(forge.AlipayKey.PublicBase64()),
 		"wechat_pub.pem":   forge.WechatPublicKey.PublicPEM(),
 		"platform.pem":     forge.PlatformKey.CertificatePEM(tenpay),
+		"own_public.txt":   []byte(forge.MerchantKey.PublicBase64()),
 		"private.pem":      forge.MerchantKey.PrivatePEM(),
 		"api_v2_key":       []byte("ThrowAwayKeyForTests000000000001\n"),
 		"api_v3_key":       []byte("ThrowAwayKeyForTests000000000002\n"),

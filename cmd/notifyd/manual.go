@@ -29,7 +29,7 @@ anew.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			pages := manualOf(c.Root())
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return exitWith(exitFailed, "the folder %s cannot be made: %w", args[0], cause(err))
+				return exitWith(exitFailed, "the folder %s cannot be made: %w", args[0], withoutPath(err))
 			}
 			for _, p := range pages {
 				name := filepath.Join(args[0], p.file())

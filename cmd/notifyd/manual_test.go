@@ -63,7 +63,7 @@ func TestManualHasEveryCommand(t *testing.T) {
 // Every example names a command that there is, with flags and arguments that it
 // takes.
 func TestExamplesAreTaken(t *testing.T) {
-	call := regexp.MustCompile(`(?:^|[(&] *|^  )notifyd ([^|>&#)]*)`)
+	call := regexp.MustCompile(`(?:^|[(&] *|^  )notifyd ([^|<>&#)]*)`)
 	for _, p := range manualOf(wholeTree()) {
 		for line := range strings.Lines(strings.ReplaceAll(p.examples(), "\\\n", " ")) {
 			found := call.FindStringSubmatch(strings.TrimSpace(line))

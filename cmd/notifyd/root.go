@@ -91,10 +91,13 @@ them, decides what each means for its order, and answers who asks.`,
 	}
 	root.SetVersionTemplate("notifyd {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
-	root.AddCommand(serveCommand(a), checkCommand(a), replayCommand(a), simulateCommand(a), ordersCommand(a), notificationsCommand(a),
+	root.AddCommand(serveCommand(a), checkCommand(a), replayCommand(a), simulateCommand(a), verifyCommand(a), ordersCommand(a), notificationsCommand(a),
 		eventsCommand(a), endpointsCommand(a),
 		demoCommand(a), versionCommand(a), initCommand(a),
 		completionCommand(a), manCommand(a))
+	help := helpCommand(a)
+	root.SetHelpCommand(help)
+	root.AddCommand(help)
 	refuseByUsage(root)
 	completeAll(a, root)
 	helpWithExits(root)

@@ -96,12 +96,6 @@ func (s *sheet) item(text string) {
 	}
 }
 
-const (
-	dim    = "2"
-	green  = "32"
-	yellow = "33"
-)
-
 func toneColour(t tone) string {
 	switch t {
 	case good:
@@ -116,7 +110,7 @@ func (s *sheet) paint(colour, text string) string {
 	if !s.colour || colour == "" {
 		return text
 	}
-	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+	return inColour(colour, text)
 }
 
 // folded cuts a text at its blanks into lines of at most so many columns; a word

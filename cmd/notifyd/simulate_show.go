@@ -150,9 +150,8 @@ func (s *simulateShow) line(d simulatedStep) []byte {
 
 // paintedVerdict marks what is not as it has to be.
 func paintedVerdict(line string) string {
-	const red, off = "\x1b[31m", "\x1b[0m"
 	if before, mark, found := strings.Cut(line, "  ! "); found {
-		return before + "  " + red + "! " + strings.TrimSuffix(mark, "\n") + off + "\n"
+		return before + "  " + inColour(red, "! "+strings.TrimSuffix(mark, "\n")) + "\n"
 	}
 	return line
 }

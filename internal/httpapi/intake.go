@@ -28,6 +28,7 @@ const (
 	codeStore      = "edge.store"
 	codeFailed     = "edge.failed"
 	codePanic      = "edge.panic"
+	codeNotHTTP    = "edge.not_http" // net/http refuses it; only a capture can bring it further
 )
 
 // intake reads bodies: every byte once, within bounds.

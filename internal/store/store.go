@@ -92,6 +92,9 @@ type Options struct {
 	// delivered; the deliveries are written in the event's transaction. It must be
 	// fast, for acks wait for it. Nil: there are no endpoints.
 	Subscriptions func(merchant string, t order.EventType) []string
+	// LookOnly is for who wants to know and not to write: Prepare makes no file
+	// and changes no schema, and is an error where it would have to.
+	LookOnly bool
 }
 
 // Open names a database: "sqlite:PATH" (relative to the working directory) or
@@ -103,7 +106,7 @@ func Open(url string, opts Options) (DB, error) {
 	case found && scheme == "sqlite":
 		return openSQLite(rest, opts)
 	case found && (scheme == "postgres" || scheme == "postgresql"):
-		return postgres.Open(url, postgres.Options{Committers: opts.Committers, Subscriptions: opts.Subscriptions})
+		return postgres.Open(url, postgres.Options{Committers: opts.Committers, Subscriptions: opts.Subscriptions, LookOnly: opts.LookOnly})
 	}
 	// The text itself may hold a password.
 	return nil, fmt.Errorf("the store is neither sqlite:PATH nor postgres://user:password@host:5432/database")
@@ -115,5 +118,5 @@ func openSQLite(path string, opts Options) (DB, error) {
 	if strings.ContainsRune(path, '?') {
 		return nil, fmt.Errorf("sqlite:%s: the database takes no options, its settings are fixed", path)
 	}
-	return sqlite.Open(path, sqlite.Options{Holder: opts.Holder, Subscriptions: opts.Subscriptions})
+	return sqlite.Open(path, sqlite.Options{Holder: opts.Holder, Subscriptions: opts.Subscriptions, LookOnly: opts.LookOnly})
 }

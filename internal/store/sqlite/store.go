@@ -27,6 +27,8 @@ type Options struct {
 	Holder string
 	// Subscriptions names the endpoints of an event; may be nil.
 	Subscriptions row.Subscriptions
+	// LookOnly: Prepare makes no file and changes no schema.
+	LookOnly bool
 }
 
 // Store is an SQLite database. It is safe for concurrent use.
@@ -34,6 +36,7 @@ type Store struct {
 	path          string
 	holder        string
 	subscriptions row.Subscriptions
+	lookOnly      bool
 	turn          chan struct{} // holds one token while somebody writes
 	least         uint64        // bytes that must be free on the disk
 	ready         atomic.Bool
@@ -66,7 +69,7 @@ func Open(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions,
+	return &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions, lookOnly: opts.LookOnly,
 		turn: make(chan struct{}, 1), least: leastFreeBytes}, nil
 }
 
