@@ -50,11 +50,11 @@ var importLaw = map[string]allowed{
 	"internal/outbox":                  {},
 	"internal/idempotency":             {},
 	"internal/config":                  {theirs: []string{yaml}},
-	"internal/store":                   {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/sqlite", "internal/store/postgres"}},
+	"internal/store":                   {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/"}},
 	"internal/store/sqlite":            {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{sqlite, goose, xsys}},
 	"internal/store/postgres":          {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{pgx, goose}},
 	"internal/store/row":               {ours: []string{"internal/order", "internal/outbox", "internal/idempotency"}},
-	"internal/store/storetest":         {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store"}, theirs: []string{cmp, rapid}},
+	"internal/store/storetest":         {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store", "migrations"}, theirs: []string{cmp, rapid}},
 	"internal/store/postgres/pgtest":   {ours: []string{"internal/store/postgres", "migrations"}, theirs: []string{pgx}},
 	"internal/httpapi":                 {ours: []string{"internal/order", "internal/provider", "internal/outbox", "internal/idempotency"}, theirs: []string{chi, huma, prometheus, ulid}},
 	"internal/crashtest":               {}, // tests of the whole program from outside

@@ -2,7 +2,7 @@
 // program needs of a database besides the domain's verbs; sqlite and postgres
 // offer it, and storetest holds both to it.
 //
-// It imports order, outbox, idempotency and the two stores.
+// It imports order, outbox, idempotency, the two stores and row.
 package store
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
 	"github.com/notifyd/notifyd/internal/store/postgres"
+	"github.com/notifyd/notifyd/internal/store/row"
 	"github.com/notifyd/notifyd/internal/store/sqlite"
 )
 
@@ -32,6 +33,7 @@ type DB interface {
 	idempotency.Store
 	Upkeep
 	Identity
+	Checkup
 }
 
 // Deliveries are events on their way to the merchants.
@@ -61,6 +63,31 @@ type Upkeep interface {
 	Close() error
 }
 
+// Checkup is a look at a database from outside. It works before Prepare and while
+// another process holds the database, on a connection of its own that is closed
+// again; it writes nothing, migrates nothing and takes no lock that a writer
+// waits for. How long it may take, the context says.
+type Checkup interface {
+	// Examine says how the database is set up, and whether there is room. An
+	// error is why it cannot be looked at; os.ErrNotExist: SQLite's file is not
+	// there yet.
+	Examine(ctx context.Context) (Examination, error)
+	// Integrity reads what there is and says what is damaged, one sentence each.
+	Integrity(ctx context.Context) ([]string, error)
+	// Arrivals says when notifications came: in the order of their ids, or the
+	// newest first. Never nil.
+	Arrivals(ctx context.Context, f ArrivalFilter) ([]Arrival, error)
+}
+
+// What a Checkup says; package row explains it.
+type (
+	Examination   = row.Examination
+	Setting       = row.Setting
+	Disk          = row.Disk
+	ArrivalFilter = row.ArrivalFilter
+	Arrival       = row.Arrival
+)
+
 // Identity is what a database says about itself.
 type Identity interface {
 	// Describe names the database for people, without its password.
@@ -84,6 +111,9 @@ type Options struct {
 	// delivered; the deliveries are written in the event's transaction. It must be
 	// fast, for acks wait for it. Nil: there are no endpoints.
 	Subscriptions func(merchant string, t order.EventType) []string
+	// Disk is how SQLite asks the file system on which its file lies; nil: the
+	// system's own way.
+	Disk func(path string) (*Disk, error)
 }
 
 // Open names a database: "sqlite:PATH" (relative to the working directory) or
@@ -107,5 +137,5 @@ func openSQLite(path string, opts Options) (DB, error) {
 	if strings.ContainsRune(path, '?') {
 		return nil, fmt.Errorf("sqlite:%s: the database takes no options, its settings are fixed", path)
 	}
-	return sqlite.Open(path, sqlite.Options{Holder: opts.Holder, Subscriptions: opts.Subscriptions})
+	return sqlite.Open(path, sqlite.Options{Holder: opts.Holder, Subscriptions: opts.Subscriptions, Disk: opts.Disk})
 }

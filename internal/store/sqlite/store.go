@@ -26,6 +26,8 @@ type Options struct {
 	Holder string
 	// Subscriptions names the endpoints of an event; may be nil.
 	Subscriptions row.Subscriptions
+	// Disk asks the file system that a path lies on; nil: the system's own way.
+	Disk func(path string) (*row.Disk, error)
 }
 
 // Store is an SQLite database. It is safe for concurrent use.
@@ -35,6 +37,7 @@ type Store struct {
 	subscriptions row.Subscriptions
 	turn          chan struct{} // holds one token while somebody writes
 	least         uint64        // bytes that must be free on the disk
+	disk          func(path string) (*row.Disk, error)
 	ready         atomic.Bool
 
 	preparing sync.Mutex
@@ -64,8 +67,12 @@ func Open(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions,
-		turn: make(chan struct{}, 1), least: leastFreeBytes}, nil
+	s := &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions,
+		turn: make(chan struct{}, 1), least: leastFreeBytes, disk: opts.Disk}
+	if s.disk == nil {
+		s.disk = statDisk
+	}
+	return s, nil
 }
 
 // Describe names the database for people.

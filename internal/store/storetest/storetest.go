@@ -100,6 +100,8 @@ var alone = []testCase{
 	{"captures are kept and removed", capturesArePruned},
 	{"a prepared store can be prepared again", preparesTwice},
 	{"the beat is written", beats},
+	{"a sound store is found sound, and left as it was", soundStoreIsSound},
+	{"arrivals are read from either end", arrivalsAreRead},
 }
 
 var together = []testCase{
