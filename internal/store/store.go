@@ -2,7 +2,7 @@
 // program needs of a database besides the domain's verbs; sqlite and postgres
 // offer it, and storetest holds both to it.
 //
-// It imports order, outbox, idempotency, the two stores and row.
+// It imports order, outbox, idempotency, refusal, the two stores and row.
 package store
 
 import (
@@ -14,6 +14,7 @@ import (
 	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
+	"github.com/notifyd/notifyd/internal/refusal"
 	"github.com/notifyd/notifyd/internal/store/postgres"
 	"github.com/notifyd/notifyd/internal/store/row"
 	"github.com/notifyd/notifyd/internal/store/sqlite"
@@ -30,10 +31,9 @@ type DB interface {
 	order.Reader
 	Deliveries
 	order.Feed
-	idempotency.Store
+	Requests
 	Upkeep
 	Identity
-	Checkup
 }
 
 // Deliveries are events on their way to the merchants.
@@ -41,6 +41,13 @@ type Deliveries interface {
 	outbox.Store
 	outbox.Desk
 	order.EventReader
+}
+
+// Requests are those that are kept beside orders: the merchants' signed ones with
+// their answers, and the last that were refused.
+type Requests interface {
+	idempotency.Store
+	refusal.Store
 }
 
 // Upkeep is what the program does to a database besides its work.
@@ -88,8 +95,9 @@ type (
 	Arrival       = row.Arrival
 )
 
-// Identity is what a database says about itself.
+// Identity is what a database says about itself, and what it shows who looks.
 type Identity interface {
+	Checkup
 	// Describe names the database for people, without its password.
 	Describe() string
 	// Warnings are what Prepare found to be unwise, one sentence each: settings
