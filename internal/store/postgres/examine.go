@@ -39,7 +39,9 @@ order by 1`
 where a.amname = 'btree' and c.relnamespace = current_schema()::regnamespace order by c.relname`
 	checkIndex = `select bt_index_check($1)`
 
-	oldestArrivals = `select id, account, received_at from notifications where id > $1 order by id limit $2`
+	spanArrivals = `select n.id, n.account, n.received_at from unnest($1::text[], $2::text[]) with ordinality s(lower, upper, place)
+cross join lateral (select id, account, received_at from notifications where id > s.lower and id <= s.upper order by id limit $3) n
+order by s.place, n.id`
 	newestArrivals = `select id, account, received_at from notifications order by id desc limit $1`
 )
 
@@ -168,20 +170,24 @@ func checkIndexes(ctx context.Context, conn *pgx.Conn) (faults []string, err err
 // Arrivals says when notifications came. See store.Checkup.
 func (s *Store) Arrivals(ctx context.Context, f row.ArrivalFilter) ([]row.Arrival, error) {
 	all := []row.Arrival{}
-	query, args := oldestArrivals, []any{f.After, f.Limit}
-	if f.Newest {
-		query, args = newestArrivals, []any{f.Limit}
-	}
+	lower, upper := f.Spans()
+	take := scanAll(func(r row.Scanner) error {
+		a, err := row.ScanArrival(r)
+		all = append(all, a)
+		return err
+	})
 	err := s.look(ctx, func(conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, query, args...)
+		rows, err := conn.Query(ctx, spanArrivals, lower, upper, f.PerSpan)
 		if err != nil {
 			return err
 		}
-		return scanAll(func(r row.Scanner) error {
-			a, err := row.ScanArrival(r)
-			all = append(all, a)
+		if err := take(rows); err != nil {
 			return err
-		})(rows)
+		}
+		if rows, err = conn.Query(ctx, newestArrivals, f.Newest); err != nil {
+			return err
+		}
+		return take(rows)
 	})
 	return all, translate(err)
 }

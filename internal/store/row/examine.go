@@ -36,11 +36,20 @@ type Disk struct {
 	InMemory  bool // what lies there is gone after a power cut
 }
 
-// ArrivalFilter asks when notifications came.
+// ArrivalFilter asks when notifications came: a few of each span of time, and
+// the newest. Ids are made when they come and sort by that time.
 type ArrivalFilter struct {
-	After  string // ids above this one, the oldest first
-	Newest bool   // instead: the newest first, whatever After says
-	Limit  int
+	Bounds  []string // ids, sorted: between two neighbours lies a span, with the upper one and without the lower
+	PerSpan int      // the first ones of each span
+	Newest  int      // the last ones of all
+}
+
+// Spans are the lower and the upper ends of the spans.
+func (f *ArrivalFilter) Spans() (lower, upper []string) {
+	if len(f.Bounds) < 2 || f.PerSpan <= 0 {
+		return nil, nil
+	}
+	return f.Bounds[:len(f.Bounds)-1], f.Bounds[1:]
 }
 
 // Arrival is when a notification of an account came.

@@ -27,7 +27,7 @@ const (
 	quickCheck   = `pragma quick_check(10)`
 	foreignCheck = `select "table", count(*) from pragma_foreign_key_check group by 1 order by 1`
 
-	oldestArrivals = `select id, account, received_at from notifications where id > ?1 order by id limit ?2`
+	spanArrivals   = `select id, account, received_at from notifications where id > ?1 and id <= ?2 order by id limit ?3`
 	newestArrivals = `select id, account, received_at from notifications order by id desc limit ?1`
 )
 
@@ -151,20 +151,25 @@ func (s *Store) Integrity(ctx context.Context) (faults []string, err error) {
 // Arrivals says when notifications came. See store.Checkup.
 func (s *Store) Arrivals(ctx context.Context, f row.ArrivalFilter) ([]row.Arrival, error) {
 	all := []row.Arrival{}
-	query, args := oldestArrivals, []any{f.After, f.Limit}
-	if f.Newest {
-		query, args = newestArrivals, []any{f.Limit}
-	}
+	lower, upper := f.Spans()
 	err := s.look(ctx, func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, query, args...)
-		if err != nil {
-			return err
+		read := func(query string, args ...any) error {
+			rows, err := db.QueryContext(ctx, query, args...)
+			if err != nil {
+				return err
+			}
+			return scanAll(rows, func(r *sql.Rows) error {
+				a, err := row.ScanArrival(r)
+				all = append(all, a)
+				return err
+			})
 		}
-		return scanAll(rows, func(r *sql.Rows) error {
-			a, err := row.ScanArrival(r)
-			all = append(all, a)
-			return err
-		})
+		for i := range lower {
+			if err := read(spanArrivals, lower[i], upper[i], f.PerSpan); err != nil {
+				return err
+			}
+		}
+		return read(newestArrivals, f.Newest)
 	})
 	return all, translate(err)
 }

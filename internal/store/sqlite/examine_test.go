@@ -44,7 +44,7 @@ func TestExamineWhatIsNotThere(t *testing.T) {
 	if _, err := s.Examine(t.Context()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Examine without a file: %v", err)
 	}
-	if _, err := s.Arrivals(t.Context(), row.ArrivalFilter{Limit: 1}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.Arrivals(t.Context(), row.ArrivalFilter{Newest: 1}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Arrivals without a file: %v", err)
 	}
 	if left, err := os.ReadDir(folder); err != nil || len(left) != 0 {

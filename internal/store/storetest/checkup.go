@@ -41,7 +41,7 @@ func soundStoreIsSound(t *testing.T, db store.DB) {
 }
 
 func arrivalsAreRead(t *testing.T, db store.DB) {
-	if got, err := db.Arrivals(t.Context(), store.ArrivalFilter{Limit: 10}); err != nil || got == nil || len(got) != 0 {
+	if got, err := db.Arrivals(t.Context(), store.ArrivalFilter{Bounds: []string{"", "z"}, PerSpan: 10, Newest: 10}); err != nil || got == nil || len(got) != 0 {
 		t.Errorf("of an empty store: %v, %v", got, err)
 	}
 	var rows []order.Row
@@ -55,12 +55,13 @@ func arrivalsAreRead(t *testing.T, db store.DB) {
 		f    store.ArrivalFilter
 		want []int
 	}{
-		{store.ArrivalFilter{Limit: 10}, []int{0, 1, 2, 3, 4}},
-		{store.ArrivalFilter{Limit: 2}, []int{0, 1}},
-		{store.ArrivalFilter{After: rows[1].ID, Limit: 2}, []int{2, 3}},
-		{store.ArrivalFilter{After: rows[4].ID, Limit: 2}, nil},
-		{store.ArrivalFilter{Newest: true, Limit: 3}, []int{4, 3, 2}},
-		{store.ArrivalFilter{Newest: true, After: rows[4].ID, Limit: 1}, []int{4}},
+		{store.ArrivalFilter{}, nil},
+		{store.ArrivalFilter{Newest: 3}, []int{4, 3, 2}},
+		{store.ArrivalFilter{Bounds: []string{"", "z"}, PerSpan: 10}, []int{0, 1, 2, 3, 4}},
+		{store.ArrivalFilter{Bounds: []string{"", "z"}, PerSpan: 2}, []int{0, 1}},
+		{store.ArrivalFilter{Bounds: []string{rows[0].ID, rows[3].ID, rows[4].ID}, PerSpan: 2}, []int{1, 2, 4}},
+		{store.ArrivalFilter{Bounds: []string{rows[4].ID, "z"}, PerSpan: 2, Newest: 1}, []int{4}},
+		{store.ArrivalFilter{Bounds: []string{"z"}, PerSpan: 2, Newest: 1}, []int{4}},
 	} {
 		want := []store.Arrival{}
 		for _, i := range c.want {
