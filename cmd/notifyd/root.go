@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/notifyd/notifyd/internal/store"
 )
 
 // stdio is what a run talks to: data goes to out, everything else to err.
@@ -28,6 +30,8 @@ type app struct {
 	stdio
 	env func(string) (string, bool)
 	now func() time.Time
+	// disk asks a file system for the doctor; nil: the system's own way.
+	disk func(path string) (*store.Disk, error)
 }
 
 // Exit codes. Source: section 7 of the outside contract.
@@ -93,7 +97,7 @@ them, decides what each means for its order, and answers who asks.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
 	root.AddCommand(serveCommand(a), checkCommand(a), replayCommand(a), ordersCommand(a), notificationsCommand(a),
-		eventsCommand(a), endpointsCommand(a),
+		eventsCommand(a), endpointsCommand(a), doctorCommand(a),
 		demoCommand(a), versionCommand(a))
 	refuseByUsage(root)
 	return root
