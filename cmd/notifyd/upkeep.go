@@ -107,6 +107,8 @@ func (d *daemon) prune(ctx context.Context) {
 	before := d.clock().Add(-d.conf.Retention.Raw)
 	d.remove(ctx, "raw bytes of notifications", func() (int, error) { return d.db.PruneRaw(ctx, before, pruneBatch) })
 	d.remove(ctx, "idempotency keys", func() (int, error) { return d.db.PruneKeys(ctx, idempotency.Retention, pruneBatch) })
+	refused := d.clock().Add(-d.conf.Retention.Refused)
+	d.remove(ctx, "refused requests", func() (int, error) { return d.db.PruneRefusals(ctx, refused, pruneBatch) })
 }
 
 // remove removes one batch after the other, until one is not full.

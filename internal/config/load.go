@@ -101,10 +101,32 @@ func (c *Config) complete(report *Report) {
 	if len(c.Merchants) == 0 {
 		c.Merchants = []Merchant{{Name: DefaultMerchant}}
 	}
+	c.completeRefused(report)
 	c.completeMerchants(report)
 	c.completeAccounts(report)
 	if c.Admin.Token == "" && report.OK() {
 		report.Warn(c.Finding("admin.token", "not set: the admin API answers 401 to everybody"))
+	}
+}
+
+// Bounds of what is kept of refused requests.
+const (
+	mostRefused = 10_000
+	// mostRefusedBytes is the largest notification.
+	mostRefusedBytes = 1 << 20
+	// refusedRoom is what a refused request takes besides its body, at most.
+	refusedRoom = 64 << 10
+)
+
+func (c *Config) completeRefused(report *Report) {
+	r := &c.Refused
+	switch {
+	case r.Keep > mostRefused:
+		report.Fail(c.Finding("refused.keep", fmt.Sprintf("at most %d: they are for people to look at", mostRefused)))
+	case r.MessageBytes > mostRefusedBytes:
+		report.Fail(c.Finding("refused.message_bytes", fmt.Sprintf("at most %d: no larger body is read", mostRefusedBytes)))
+	case r.AccountBytes < int64(r.MessageBytes)+refusedRoom:
+		report.Fail(c.Finding("refused.account_bytes", fmt.Sprintf("must be message_bytes and %d more, at least: one message with its header has to fit", refusedRoom)))
 	}
 }
 

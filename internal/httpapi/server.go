@@ -35,6 +35,7 @@ type Options struct {
 	Commands   Commands
 	Reader     order.Reader
 	Refusals   refusal.Reader
+	Keeper     Keeper
 	API        MerchantAPI
 	Deliveries Deliveries
 	Heart      Heart
@@ -85,7 +86,7 @@ func New(opt Options) (*Server, error) {
 		return nil, fmt.Errorf("make the OpenAPI document: %w", err)
 	}
 	pub := &public{accounts: accounts, recorder: opt.Recorder, now: opt.Now, newID: opt.NewID, metrics: opt.Metrics,
-		edge: edge{opt.Log, opt.Metrics, "public"}, intake: newIntake(), slots: make(chan struct{}, maxInFlight),
+		edge: edge{opt.Log, opt.Metrics, "public"}, intake: newIntake(), keeper: opt.Keeper, slots: make(chan struct{}, maxInFlight),
 		draining: s.ready.draining.Load, base: s.base}
 	priv := &private{merchants: opt.Merchants, token: opt.Token, commands: opt.Commands, reader: opt.Reader, refusals: opt.Refusals,
 		metrics: opt.Metrics, edge: edge{opt.Log, opt.Metrics, "private"}, ready: s.ready, document: document,

@@ -1,7 +1,7 @@
 // Package storetest is the conformance suite of the stores. It runs whole on
 // every database: there are no flags for what one of them cannot do.
 //
-// It serves tests only. It imports order, idempotency and store.
+// It serves tests only. It imports order, idempotency, refusal and store.
 package storetest
 
 import (
@@ -98,6 +98,12 @@ var alone = []testCase{
 	{"an event that is committed late is never skipped", feedNeverSkipsALateEvent},
 
 	{"captures are kept and removed", capturesArePruned},
+	{"refused requests are read as they were kept", refusalsRoundTrip},
+	{"a refused request that no column can hold is refused", refusalTextsAreRefused},
+	{"refused requests are listed by filter", refusalsByFilter},
+	{"a flood of one code leaves some of each", floodKeepsSomeOfEach},
+	{"refused requests stay within their bounds", refusalsStayWithinBounds},
+	{"old refused requests are removed", refusalsArePruned},
 	{"a prepared store can be prepared again", preparesTwice},
 	{"the beat is written", beats},
 	{"a sound store is found sound, and left as it was", soundStoreIsSound},
@@ -117,6 +123,7 @@ var together = []testCase{
 	{"a seal without its lock undoes the whole unit", brokenSealWritesNothing},
 	{"a unit that outlives its lock commits nothing", slowUnitCommitsNothing},
 	{"workers share deliveries", workersShareDeliveries},
+	{"whoever keeps refused requests, the bounds hold", refusalsOfInstances},
 }
 
 // start is when the tests' rows were made: microseconds that are not even.
