@@ -68,15 +68,18 @@ func exitWith(code int, format string, args ...any) error {
 
 // run is the whole program.
 func run(ctx context.Context, args []string, env func(string) (string, bool), io stdio) int {
-	a := &app{stdio: io, env: env, now: time.Now}
+	return (&app{stdio: io, env: env, now: time.Now}).run(ctx, args)
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
 	if err := checkToolchain(runtime.Version()); err != nil {
 		return a.end(ctx, nil, err)
 	}
 	root := rootCommand(a)
 	root.SetArgs(args)
-	root.SetIn(io.in)
-	root.SetOut(io.out)
-	root.SetErr(io.err)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
 	command, err := root.ExecuteContextC(ctx)
 	return a.end(ctx, command, err)
 }

@@ -120,10 +120,6 @@ func (x *examination) arrived(ctx context.Context, v *visit, k *kept) bool {
 		x.fail(URLBody, account, "see where the URL leads: to another installation, or to another server than the one that was asked",
 			"a notifyd refused the message, but this server has not kept it")
 		return false
-	case k.account() != account:
-		x.skip(URLHeaders, account, "the message came to another account")
-		x.fail(URLBody, account, "let the proxy pass the path as it is, or correct the URL", "the message came to another account: %s", k.RequestLine)
-		return false
 	}
 	return x.headers(ctx, v, k) && x.body(v, k)
 }

@@ -147,6 +147,11 @@ func (x *examination) judge(ctx context.Context, v *visit, before string) bool {
 		x.stranger(v)
 		return false
 	}
+	if kept != nil && kept.account() != v.account.Name {
+		x.fail(URLReach, v.account.Name, "let the proxy pass the path as it is, or correct the URL", "the message came to %s, not to %s", whose(kept), v.account.Name)
+		x.skipFrom(urlPart, URLRedirect, v.account.Name, "another account judged the message")
+		return false
+	}
 	if !x.reached(v, class, ours) {
 		return false
 	}
@@ -206,6 +211,13 @@ func isIncomplete(e *tls.CertificateVerificationError) bool {
 	}
 	last := e.UnverifiedCertificates[len(e.UnverifiedCertificates)-1]
 	return !bytes.Equal(last.RawIssuer, last.RawSubject)
+}
+
+func whose(k *kept) string {
+	if account := k.account(); account != "" {
+		return "the account " + account
+	}
+	return "no account: " + k.RequestLine
 }
 
 // ours compares the answer with what this account answers, byte for byte.
