@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -140,7 +141,7 @@ func (c *clinic) remember(t *testing.T, ill illness) {
 // doctor runs the command and reads its report.
 func (c *clinic) doctor(t *testing.T, args ...string) (int, doctorReport) {
 	t.Helper()
-	code, out, said := c.run(t, append([]string{"--json"}, args...)...)
+	code, out, said := c.runUntil(t.Context(), append([]string{"--json"}, args...)...)
 	var r doctorReport
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("exit code %d, %v\n%s\n%s", code, err, out, said)
@@ -148,13 +149,13 @@ func (c *clinic) doctor(t *testing.T, args ...string) (int, doctorReport) {
 	return code, r
 }
 
-func (c *clinic) run(t *testing.T, args ...string) (code int, out, said string) {
-	t.Helper()
+// runUntil runs the command until it ends or ctx does.
+func (c *clinic) runUntil(ctx context.Context, args ...string) (code int, out, said string) {
 	var o, e bytes.Buffer
 	a := &app{stdio: stdio{in: strings.NewReader(""), out: &o, err: &e}, env: noEnv, now: c.now,
 		disk: func(string) (*store.Disk, error) { d := c.disk; return &d, nil }}
 	args = append([]string{"doctor", "--config", c.file, "--ca", filepath.Join(c.dir, "root.pem")}, append(c.asked, args...)...)
-	code = a.run(t.Context(), args)
+	code = a.run(ctx, args)
 	return code, o.String(), e.String()
 }
 

@@ -75,6 +75,11 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags) error {
 	if err != nil {
 		return err
 	}
+	// What is wrong with the store's URL, the report says.
+	if db, err := store.Open(conf.Store.Reveal(), store.Options{Disk: a.disk}); err == nil {
+		defer func() { _ = db.Close() }() // it was only looked at
+		p.Store = db
+	}
 	if p.Accounts, err = f.accountsOf(conf, accounts, report); err != nil {
 		return err
 	}
@@ -96,9 +101,6 @@ func (a *app) patient(f *doctorFlags, conf *config.Config) (*doctor.Patient, err
 		return nil, err
 	}
 	p.Call = outbox.NewVisitor(roots).Do
-	if db, err := store.Open(conf.Store.Reveal(), store.Options{Disk: a.disk}); err == nil {
-		p.Store = db // it opens nothing until it is asked; what is wrong with its URL, the report says
-	}
 	client, err := f.serverOf(a, conf)
 	if err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func (s *doctorSheet) end() error {
 	if s.broken != nil {
 		return s.broken
 	}
-	summary := fmt.Sprintf("%s of %s failed; %s, %d skipped", count(r.Failed, "check"), count(len(s.lines), "line"), count(r.Warned, "warning"), r.Skipped)
+	summary := fmt.Sprintf("%s: %d failed, %s, %d skipped", count(len(s.lines), "check"), r.Failed, count(r.Warned, "warning"), r.Skipped)
 	if !r.OK {
 		return exitWith(exitUnhealthy, "%s", summary)
 	}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -220,5 +222,37 @@ func TestDoctorFindsRecentRefusals(t *testing.T) {
 	got := linesOf(r, "refusals")
 	if code != exitDone || len(got) != 1 || !strings.HasPrefix(got[0], "warn alipay: 3 refused as ali.signature") {
 		t.Errorf("exit code %d: %q", code, got)
+	}
+}
+
+// A slow answer is measured, not waited for: the clock leaps while it is under
+// way.
+func TestDoctorMeasuresTheAnswer(t *testing.T) {
+	var late atomic.Int64
+	leaps := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			late.Add(int64(6 * time.Second))
+			next.ServeHTTP(w, r)
+		})
+	}
+	c := admit(t, illness{proxy: leaps})
+	c.now = func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
+	if code, r := c.doctor(t); code != exitUnhealthy || unwell(r) != "url.time" {
+		t.Errorf("exit code %d, found %q\n%+v", code, unwell(r), r.Lines)
+	}
+}
+
+// Interrupted while it waits for an answer, doctor ends at once and says so.
+func TestDoctorIsInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	waits := answers(func(_ http.ResponseWriter, r *http.Request) {
+		interrupt()
+		_, _ = io.Copy(io.Discard, r.Body) // without it the server does not see the caller go
+		<-r.Context().Done()
+	})
+	c := admit(t, illness{proxy: waits})
+	code, out, said := c.runUntil(ctx)
+	if code != exitInterrupted || said != "notifyd: interrupted\n" || !strings.Contains(out, "url.https [wechat]") || strings.Contains(out, "fail") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, said)
 	}
 }

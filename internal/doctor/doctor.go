@@ -151,6 +151,7 @@ type examination struct {
 	up     bool   // the server answers
 	down   string // otherwise: why not
 	writes bool   // the server says that it can commit
+	mute   error  // why the refusals that are kept cannot be read; nil: they can
 }
 
 func (x *examination) ok(check, subject, format string, args ...any) {
@@ -186,5 +187,5 @@ func shortTime(d time.Duration) string {
 	case d >= time.Second:
 		return d.Round(time.Second / 10).String()
 	}
-	return d.Round(time.Millisecond).String()
+	return max(d.Round(time.Millisecond), time.Millisecond).String()
 }

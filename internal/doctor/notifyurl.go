@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -288,7 +289,11 @@ func (x *examination) reached(v *visit, class error, ours bool) bool {
 		x.fail(URLBody, account, "let the proxy pass the body as it is", "something packs or enlarges the body: the server answers %d", v.answer.StatusCode)
 		return false
 	}
-	x.ok(URLReach, account, "POST reached this server and was refused as it should be (%d), at %s", v.answer.StatusCode, v.address)
+	from := ""
+	if at, err := netip.ParseAddrPort(v.address); err == nil && (at.Addr().IsPrivate() || at.Addr().IsLoopback()) {
+		from = ", an address inside: the way from outside was not tried"
+	}
+	x.ok(URLReach, account, "POST was refused by notifyd, as it should be (%d), at %s%s", v.answer.StatusCode, v.address, from)
 	return true
 }
 
