@@ -95,6 +95,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"a silent account", "silence", illness{lastHeard: 3 * 24 * time.Hour}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // most of the time nothing is done but wait
 			clinic := admit(t, c.ill)
 			var args []string
 			if c.plant != nil {
@@ -115,9 +116,9 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 
 // A database whose commits may be lost, and one whose clock is another.
 func TestDoctorFindsPlantedFaultsOfPostgres(t *testing.T) {
-	c := admit(t, illness{store: pgtest.Start(t, "fsync=off").URL("postgres")})
+	c := admit(t, illness{store: pgtest.Start(t, "fsync=off", "synchronous_commit=off").URL("postgres")})
 	if code, r := c.doctor(t); code != exitUnhealthy || unwell(r) != "store.durability" {
-		t.Errorf("fsync off: exit code %d, found %q\n%+v", code, unwell(r), r.Lines)
+		t.Errorf("fsync and synchronous_commit off: exit code %d, found %q\n%+v", code, unwell(r), r.Lines)
 	}
 	c = admit(t, illness{store: pgtest.Empty(t)})
 	c.now = func() time.Time { return time.Now().Add(-2 * time.Minute) }
@@ -162,6 +163,7 @@ func TestDoctorFindsWhatElseIsInTheWay(t *testing.T) {
 		{"an account that is quieter than usual", "silence", illness{lastHeard: 13 * time.Hour}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // most of the time nothing is done but wait
 			clinic := admit(t, c.ill)
 			if c.change != nil {
 				c.change(clinic)

@@ -218,7 +218,8 @@ func whose(k *kept) string {
 	if account := k.account(); account != "" {
 		return "the account " + account
 	}
-	return "no account: " + k.RequestLine
+	line, _, _ := strings.Cut(k.RequestLine, "?") // a query may hold a secret
+	return "no account: " + line
 }
 
 // ours compares the answer with what this account answers, byte for byte.
