@@ -77,11 +77,13 @@ func TestStore(t *testing.T) {
 		change        func(*database, *examination)
 		begins, holds string
 	}{
-		"sound":               {func(*database, *examination) {}, "ok store.durability", "fsync on"},
-		"not there yet":       {func(d *database, x *examination) { d.err, x.up = fs.ErrNotExist, false }, "skipped store.reach", "serve makes it"},
-		"gone under a server": {func(d *database, _ *examination) { d.err = fs.ErrNotExist }, "fail store.reach", ""},
-		"somebody else's":     {func(d *database, _ *examination) { d.err = fs.ErrPermission }, "skipped store.integrity", "as the user"},
-		"away":                {func(d *database, _ *examination) { d.err = fmt.Errorf("refused") }, "fail store.reach", "refused"},
+		"sound":                      {func(*database, *examination) {}, "ok store.durability", "fsync on"},
+		"not there yet":              {func(d *database, x *examination) { d.err, x.up = fs.ErrNotExist, false }, "skipped store.reach", "serve makes it"},
+		"gone under a server":        {func(d *database, _ *examination) { d.err = fs.ErrNotExist }, "fail store.reach", ""},
+		"somebody else's":            {func(d *database, _ *examination) { d.err = fs.ErrPermission }, "skipped store.integrity", "as the user"},
+		"away":                       {func(d *database, _ *examination) { d.err = fmt.Errorf("refused") }, "fail store.reach", "refused"},
+		"away, for its disk is full": {func(d *database, _ *examination) { d.err, d.found.Disk.FreeBytes = fmt.Errorf("I/O error"), 0 }, "fail store.space", "0 bytes"},
+		"nothing but an error":       {func(d *database, _ *examination) { d.err, d.found = fmt.Errorf("refused"), store.Examination{} }, "skipped store.writable", ""},
 		"unsafe": {func(d *database, _ *examination) {
 			d.found.Settings[0] = store.Setting{Name: "fsync", Value: "off", Risk: "all", Grave: true, Fix: "on"}
 		}, "fail store.durability", "fsync is off: all"},

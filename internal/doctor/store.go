@@ -38,7 +38,10 @@ func (x *examination) store(ctx context.Context) {
 		return
 	case err != nil:
 		x.fail(StoreReach, "", "see that the database runs, and that store in the configuration names it", "%s cannot be looked at: %v", x.StoreURL, err)
-		x.skipFrom(storePart, StoreDurability, "", "the store cannot be looked at")
+		x.skip(StoreDurability, "", "the store cannot be looked at")
+		x.space(e) // which may be why
+		x.writable(e)
+		x.skipFrom(storePart, StoreSchema, "", "the store cannot be looked at")
 		return
 	}
 	x.ok(StoreReach, "", "%s, %s", x.StoreURL, bytesText(uint64(e.Bytes)))
@@ -98,6 +101,8 @@ func (x *examination) writable(e store.Examination) {
 		x.ok(StoreWritable, "", "the server writes to it")
 	case e.ReadOnly != "":
 		x.fail(StoreWritable, "", "make it writable for the user that runs notifyd serve", "%s", e.ReadOnly)
+	case e.Disk == nil && e.Bytes == 0:
+		x.skip(StoreWritable, "", "the store cannot be looked at")
 	default:
 		x.ok(StoreWritable, "", "it can be written")
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -174,7 +175,10 @@ func (s *Store) Arrivals(ctx context.Context, f row.ArrivalFilter) ([]row.Arriva
 	return all, translate(err)
 }
 
-// look opens the file for reading alone, beside whoever writes it.
+// look opens the file for reading alone, beside whoever writes it. Readers of a
+// write-ahead log share memory through a file beside the database. Where that
+// cannot be made, on a full or read-only disk, nobody can be writing either; with
+// nothing in the log the file is whole, and is read as it lies.
 func (s *Store) look(ctx context.Context, work func(*sql.DB) error) error {
 	path, err := filepath.EvalSymlinks(s.path)
 	if err != nil {
@@ -188,8 +192,37 @@ func (s *Store) look(ctx context.Context, work func(*sql.DB) error) error {
 	if err != nil {
 		return err
 	}
+	err = db.PingContext(ctx)
+	if err == nil {
+		var pages int64 // the first read is what needs the shared memory
+		err = db.QueryRowContext(ctx, "pragma page_count").Scan(&pages)
+	}
+	if err != nil && ctx.Err() == nil && !damaged(err) && logIsEmpty(path) {
+		_ = db.Close() // it could not be used
+		if db, err = sql.Open(driverName, lookDSN(path, "immutable")); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return errors.Join(err, db.Close())
+	}
 	db.SetMaxOpenConns(1)
 	return errors.Join(work(db), db.Close())
+}
+
+func logIsEmpty(path string) bool {
+	stat, err := os.Stat(path + "-wal")
+	return errors.Is(err, fs.ErrNotExist) || err == nil && stat.Size() == 0
+}
+
+// lookDSN sets nothing in the file.
+func lookDSN(path string, flags ...string) string {
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path}
+	values := url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeoutMS), "query_only(1)"}}
+	for _, f := range flags {
+		values.Set(f, "1")
+	}
+	u.RawQuery = values.Encode()
+	return u.String()
 }
 
 // damaged says that the file is no sound database, which is an answer.
@@ -200,17 +233,4 @@ func damaged(err error) bool {
 	}
 	code := e.Code() & primary
 	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
-}
-
-// lookDSN sets nothing in the file. Readers of a write-ahead log share memory
-// through a file beside the database; where no such file is and none can be
-// made, nobody can be writing either, and the file is read as it lies.
-func lookDSN(path string) string {
-	u := url.URL{Scheme: "file", OmitHost: true, Path: path}
-	values := url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeoutMS), "query_only(1)"}}
-	if _, err := os.Stat(path + "-wal"); err != nil && unix.Access(filepath.Dir(path), unix.W_OK) != nil {
-		values.Set("immutable", "1")
-	}
-	u.RawQuery = values.Encode()
-	return u.String()
 }

@@ -198,3 +198,34 @@ func openRaw(t *testing.T, path string) *sql.DB {
 	}
 	return db
 }
+
+// On a full disk the shared memory of readers cannot be made. Nobody writes then,
+// and the file can be read all the same.
+func TestExamineWithoutSharedMemory(t *testing.T) {
+	s := prepared(t)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// A pipe in its place cannot be made larger, like a file on a full disk.
+	if err := unix.Mkfifo(s.path+"-shm", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := beside(t, s, nil)
+	db := openRaw(t, lookDSN(s.path))
+	if err := db.QueryRow("select 1 from beat").Scan(new(int)); err == nil {
+		t.Error("the pipe is no hindrance: this tests nothing")
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := other.Examine(t.Context()); err != nil || e.Schema != e.Newest || e.Schema == 0 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	// What the log holds is part of the database: without it nothing is read.
+	if err := os.WriteFile(s.path+"-wal", []byte("something"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := other.Examine(t.Context()); err == nil || e.Disk == nil {
+		t.Errorf("past a log that cannot be read: %+v, %v", e, err)
+	}
+}
