@@ -51,12 +51,14 @@ func (s *Store) Examine(ctx context.Context) (row.Examination, error) {
 	}
 	e.Disk, e.ReadOnly = disk, cannotWrite(path, disk)
 	e.Settings = append(e.Settings, onFileSystem(path))
-	err = s.look(ctx, func(db *sql.DB) error {
+	err = s.look(ctx, func(db lookedAt) error {
 		var journal string
 		if err := db.QueryRowContext(ctx, "pragma journal_mode").Scan(&journal); err != nil {
 			return err
 		}
-		e.Settings = append(e.Settings, journalIs(journal))
+		if !db.asItLies { // then every mode is said to be "delete"
+			e.Settings = append(e.Settings, journalIs(journal))
+		}
 		if err := db.QueryRowContext(ctx, databaseIs).Scan(&e.Bytes); err != nil {
 			return err
 		}
@@ -116,7 +118,7 @@ func cannotWrite(path string, d *row.Disk) string {
 // Integrity reads the whole database and says what is damaged, one sentence
 // each. See store.Checkup.
 func (s *Store) Integrity(ctx context.Context) (faults []string, err error) {
-	err = s.look(ctx, func(db *sql.DB) error {
+	err = s.look(ctx, func(db lookedAt) error {
 		rows, err := db.QueryContext(ctx, quickCheck)
 		if err != nil {
 			return err
@@ -153,7 +155,7 @@ func (s *Store) Integrity(ctx context.Context) (faults []string, err error) {
 func (s *Store) Arrivals(ctx context.Context, f row.ArrivalFilter) ([]row.Arrival, error) {
 	all := []row.Arrival{}
 	lower, upper := f.Spans()
-	err := s.look(ctx, func(db *sql.DB) error {
+	err := s.look(ctx, func(db lookedAt) error {
 		read := func(query string, args ...any) error {
 			rows, err := db.QueryContext(ctx, query, args...)
 			if err != nil {
@@ -175,11 +177,17 @@ func (s *Store) Arrivals(ctx context.Context, f row.ArrivalFilter) ([]row.Arriva
 	return all, translate(err)
 }
 
+// lookedAt is the file, opened for reading alone.
+type lookedAt struct {
+	*sql.DB
+	asItLies bool // without looking for a log
+}
+
 // look opens the file for reading alone, beside whoever writes it. Readers of a
 // write-ahead log share memory through a file beside the database. Where that
 // cannot be made, on a full or read-only disk, nobody can be writing either; with
 // nothing in the log the file is whole, and is read as it lies.
-func (s *Store) look(ctx context.Context, work func(*sql.DB) error) error {
+func (s *Store) look(ctx context.Context, work func(lookedAt) error) error {
 	path, err := filepath.EvalSymlinks(s.path)
 	if err != nil {
 		return err
@@ -192,21 +200,20 @@ func (s *Store) look(ctx context.Context, work func(*sql.DB) error) error {
 	if err != nil {
 		return err
 	}
-	err = db.PingContext(ctx)
-	if err == nil {
-		var pages int64 // the first read is what needs the shared memory
-		err = db.QueryRowContext(ctx, "pragma page_count").Scan(&pages)
-	}
-	if err != nil && ctx.Err() == nil && !damaged(err) && logIsEmpty(path) {
+	var pages int64 // the first read is what needs the shared memory
+	err = db.QueryRowContext(ctx, "pragma page_count").Scan(&pages)
+	asItLies := err != nil && ctx.Err() == nil && !damaged(err) && logIsEmpty(path)
+	switch {
+	case asItLies:
 		_ = db.Close() // it could not be used
 		if db, err = sql.Open(driverName, lookDSN(path, "immutable")); err != nil {
 			return err
 		}
-	} else if err != nil {
+	case err != nil:
 		return errors.Join(err, db.Close())
 	}
 	db.SetMaxOpenConns(1)
-	return errors.Join(work(db), db.Close())
+	return errors.Join(work(lookedAt{db, asItLies}), db.Close())
 }
 
 func logIsEmpty(path string) bool {

@@ -218,7 +218,7 @@ func TestExamineWithoutSharedMemory(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if e, err := other.Examine(t.Context()); err != nil || e.Schema != e.Newest || e.Schema == 0 {
+	if e, err := other.Examine(t.Context()); err != nil || e.Schema != e.Newest || e.Schema == 0 || len(grave(e)) != 0 {
 		t.Errorf("%+v, %v", e, err)
 	}
 	// What the log holds is part of the database: without it nothing is read.
