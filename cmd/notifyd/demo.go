@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/notifyd/notifyd/client/simulator"
 )
 
 func demoCommand(a *app) *cobra.Command {
@@ -50,6 +52,8 @@ type demo struct {
 	*app
 	dir  string
 	kept bool
+	keys *simulator.Keys
+	cast cast
 	log  *demoLog
 }
 
@@ -155,6 +159,9 @@ func (d *demo) serveShop(ctx context.Context) (ready chan demoAddresses, ended c
 	if !report.OK() {
 		d.printFindings(report)
 		return nil, nil, exitWith(exitConfig, "the configuration of the demo cannot be used")
+	}
+	if d.cast, err = newCast(conf, d.keys); err != nil {
+		return nil, nil, err
 	}
 	ready, ended = make(chan demoAddresses, 1), make(chan error, 1)
 	inner := *d.app

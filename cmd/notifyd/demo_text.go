@@ -100,5 +100,6 @@ func (t *demoTold) tries() []byte {
 	fmt.Fprintf(&b, "  curl -sS %s/readyz\n  curl -sS %s/metrics\n", t.Private, t.Private)
 	fmt.Fprintf(&b, "  notifyd orders list --config %s\n", t.Config)
 	fmt.Fprintf(&b, "  notifyd orders show T1001 --config %s\n", t.Config)
+	fmt.Fprintf(&b, "  notifyd simulate refund-partial --config %s\n", t.Config)
 	return b.Bytes()
 }

@@ -63,6 +63,11 @@ var importLaw = map[string]allowed{
 	"internal/admin":                   {ours: []string{"internal/httpapi"}},
 	"migrations":                       {},
 	"client":                           {theirs: []string{retry}}, // public: nothing of what is internal
+	// Public too, but it forges, and there is one forge: nothing of it stands in
+	// what the package exports.
+	"client/simulator": {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}},
+	// Plays what the simulator makes, and knows a server by its public API alone.
+	"client/simulator/play": {ours: []string{"client", "client/simulator"}},
 }
 
 // adapterLaw holds for every provider's adapter: the contract, the domain, the

@@ -25,7 +25,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			return writeKeys(filepath.Join(env.WorkDir, "keys"))
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "captures": copyCaptures, "serving": serving},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "captures": copyCaptures, "serving": serving, "simulated": simulatedShop,
+			"cheating": cheating},
 	})
 }
 

@@ -99,7 +99,7 @@ them, decides what each means for its order, and answers who asks.`,
 	root.SetVersionTemplate("notifyd {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
-	root.AddCommand(serveCommand(a), checkCommand(a), replayCommand(a), ordersCommand(a), notificationsCommand(a),
+	root.AddCommand(serveCommand(a), checkCommand(a), replayCommand(a), simulateCommand(a), ordersCommand(a), notificationsCommand(a),
 		eventsCommand(a), endpointsCommand(a), doctorCommand(a),
 		demoCommand(a), versionCommand(a))
 	refuseByUsage(root)

@@ -26,13 +26,13 @@ func Load(path string, env func(string) (string, bool)) (*Config, *Report) {
 		report.Fail(Finding{File: path, Text: "cannot be read: " + cause(err)})
 		return nil, report
 	}
-	r := reader{file: path, env: env, report: report, anchors: map[string]*node{}}
+	r := reader{file: path, is: "a configuration file", env: env, report: report, anchors: map[string]*node{}}
 	root := r.read(text)
 	if root == nil {
 		return nil, report
 	}
 	c := &Config{file: path, dir: dir, root: root}
-	d := decoder{file: path, dir: dir, report: report}
+	d := decoder{file: path, dir: dir, report: report, home: home}
 	d.defaults(reflect.ValueOf(c).Elem())
 	d.mapping(root, reflect.ValueOf(c).Elem(), "")
 	c.complete(report)

@@ -190,7 +190,7 @@ func TestShapes(t *testing.T) {
 		"n.yaml:5:4: accounts[1]: is empty",
 		"n.yaml:6:9: listen: must be one value, not a list",
 		"n.yaml:7:9: orders: must be a mapping of options, not a list")
-	wantErrors(t, "- a\n", `n.yaml:1:1: a configuration file is a mapping of options, for instance: listen: ":8080"`)
+	wantErrors(t, "- a\n", `n.yaml:1:1: a configuration file is a mapping of options, with lines like NAME: VALUE`)
 	wantErrors(t, "listen: \":1\"\n---\nlisten: \":2\"\n", "n.yaml:3:1: a second YAML document starts here: a configuration file is one document")
 }
 
