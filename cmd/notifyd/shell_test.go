@@ -69,7 +69,7 @@ type awaited struct {
 	appeared chan struct{}
 }
 
-func await(pattern string) *awaited {
+func awaiting(pattern string) *awaited {
 	w := &awaited{appeared: make(chan struct{})}
 	if pattern != "" {
 		w.pattern = regexp.MustCompile(pattern)
@@ -114,7 +114,7 @@ func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 	if pattern == "request" {
 		pattern = ""
 	}
-	out, said := await(pattern), await(pattern)
+	out, said := awaiting(pattern), awaiting(pattern)
 	c := scriptProgram(ts, args[2:])
 	c.Stdout, c.Stderr = out, said
 	ts.Check(c.Start())

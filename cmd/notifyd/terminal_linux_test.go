@@ -66,7 +66,7 @@ func onTerminal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	late := time.AfterFunc(scriptPatience, func() { _ = c.Process.Kill() })
 	defer late.Stop()
-	screen, read := await(pattern), make(chan struct{})
+	screen, read := awaiting(pattern), make(chan struct{})
 	go func() {
 		defer close(read)
 		_, _ = io.Copy(screen, tty.outer) // ends with EIO, when nobody is left at the other end

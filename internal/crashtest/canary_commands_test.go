@@ -80,6 +80,7 @@ func everyCommand(t *testing.T, p *instance) map[string]said {
 		"replay":               {{"replay", "one.http"}, {"replay", "--to", p.public, "one.http"}, {"replay", "--to", p.public, "--json", "one.http"}, {"replay", "--to", "http://u:" + canary + "-password@127.0.0.1:1", "one.http"}},
 		"simulate":             {{"simulate", "--list", "--json"}, {"simulate", "payment"}, {"simulate", "payment", "--to", "http://u:" + canary + "-password@127.0.0.1:1"}, {"simulate", "payment", "--config", "b/notifyd.yaml", "--to", p.public}},
 		"help":                 {{"help", "codes"}, {"help", "serve"}},
+		"doctor":               {{"doctor", "--server", p.private, "--token-file", "keys/token", "--url", p.public + "/notify/wechat?" + canary}, {"doctor", "--json"}},
 		"verify":               {{"verify", "one.http"}, {"verify", "one.http", "--show-text"}, {"verify", "one.http", "--json"}, {"verify", "one.http", "--try-key", "keys/v3"}},
 		"simulate run":         {{"simulate", "run", "plan.yaml"}, {"simulate", "run", "plan.yaml", "--config", "b/notifyd.yaml", "--to", p.public}, {"simulate", "run", "keys/token"}},
 		"orders register":      {{"orders", "register", "K7", "--amount-fen", "1000"}},

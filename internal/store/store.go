@@ -2,7 +2,7 @@
 // program needs of a database besides the domain's verbs; sqlite and postgres
 // offer it, and storetest holds both to it.
 //
-// It imports order, outbox, idempotency, refusal and the two stores.
+// It imports order, outbox, idempotency, refusal, the two stores and row.
 package store
 
 import (
@@ -16,6 +16,7 @@ import (
 	"github.com/notifyd/notifyd/internal/outbox"
 	"github.com/notifyd/notifyd/internal/refusal"
 	"github.com/notifyd/notifyd/internal/store/postgres"
+	"github.com/notifyd/notifyd/internal/store/row"
 	"github.com/notifyd/notifyd/internal/store/sqlite"
 )
 
@@ -69,8 +70,34 @@ type Upkeep interface {
 	Close() error
 }
 
-// Identity is what a database says about itself.
+// Checkup is a look at a database from outside. It works before Prepare and while
+// another process holds the database, on a connection of its own that is closed
+// again; it writes nothing, migrates nothing and takes no lock that a writer
+// waits for. How long it may take, the context says.
+type Checkup interface {
+	// Examine says how the database is set up, and whether there is room. An
+	// error is why it cannot be looked at; os.ErrNotExist: SQLite's file is not
+	// there yet.
+	Examine(ctx context.Context) (Examination, error)
+	// Integrity reads what there is and says what is damaged, one sentence each.
+	Integrity(ctx context.Context) ([]string, error)
+	// Arrivals says when notifications came: first those of the spans, in order,
+	// then the newest, the newest first; one may be in both. Never nil.
+	Arrivals(ctx context.Context, f ArrivalFilter) ([]Arrival, error)
+}
+
+// What a Checkup says; package row explains it.
+type (
+	Examination   = row.Examination
+	Setting       = row.Setting
+	Disk          = row.Disk
+	ArrivalFilter = row.ArrivalFilter
+	Arrival       = row.Arrival
+)
+
+// Identity is what a database says about itself, and what it shows who looks.
 type Identity interface {
+	Checkup
 	// Describe names the database for people, without its password.
 	Describe() string
 	// Warnings are what Prepare found to be unwise, one sentence each: settings
@@ -95,6 +122,9 @@ type Options struct {
 	// LookOnly is for who wants to know and not to write: Prepare makes no file
 	// and changes no schema, and is an error where it would have to.
 	LookOnly bool
+	// Disk is how SQLite asks the file system on which its file lies; nil: the
+	// system's own way.
+	Disk func(path string) (*Disk, error)
 }
 
 // Open names a database: "sqlite:PATH" (relative to the working directory) or
@@ -118,5 +148,5 @@ func openSQLite(path string, opts Options) (DB, error) {
 	if strings.ContainsRune(path, '?') {
 		return nil, fmt.Errorf("sqlite:%s: the database takes no options, its settings are fixed", path)
 	}
-	return sqlite.Open(path, sqlite.Options{Holder: opts.Holder, Subscriptions: opts.Subscriptions, LookOnly: opts.LookOnly})
+	return sqlite.Open(path, sqlite.Options{Holder: opts.Holder, Subscriptions: opts.Subscriptions, LookOnly: opts.LookOnly, Disk: opts.Disk})
 }

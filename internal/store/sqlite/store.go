@@ -29,6 +29,8 @@ type Options struct {
 	Subscriptions row.Subscriptions
 	// LookOnly: Prepare makes no file and changes no schema.
 	LookOnly bool
+	// Disk asks the file system that a path lies on; nil: the system's own way.
+	Disk func(path string) (*row.Disk, error)
 }
 
 // Store is an SQLite database. It is safe for concurrent use.
@@ -39,6 +41,7 @@ type Store struct {
 	lookOnly      bool
 	turn          chan struct{} // holds one token while somebody writes
 	least         uint64        // bytes that must be free on the disk
+	disk          func(path string) (*row.Disk, error)
 	ready         atomic.Bool
 
 	preparing sync.Mutex
@@ -69,8 +72,12 @@ func Open(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions, lookOnly: opts.LookOnly,
-		turn: make(chan struct{}, 1), least: leastFreeBytes}, nil
+	s := &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions, lookOnly: opts.LookOnly,
+		turn: make(chan struct{}, 1), least: leastFreeBytes, disk: opts.Disk}
+	if s.disk == nil {
+		s.disk = statDisk
+	}
+	return s, nil
 }
 
 // Describe names the database for people.

@@ -106,6 +106,8 @@ var alone = []testCase{
 	{"old refused requests are removed", refusalsArePruned},
 	{"a prepared store can be prepared again", preparesTwice},
 	{"the beat is written", beats},
+	{"a sound store is found sound, and left as it was", soundStoreIsSound},
+	{"arrivals are read from either end", arrivalsAreRead},
 }
 
 var together = []testCase{
