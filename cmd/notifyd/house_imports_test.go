@@ -48,6 +48,7 @@ var importLaw = map[string]allowed{
 	"internal/provider/forge/captures": {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}},
 	"internal/provider/providertest":   {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}, theirs: []string{xtext, cmp, rapid}},
 	"internal/outbox":                  {},
+	"internal/outbox/outboxtest":       {}, // a shop is a stranger: it knows HTTP and what an event looks like
 	"internal/idempotency":             {},
 	"internal/config":                  {theirs: []string{yaml}},
 	"internal/store":                   {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/sqlite", "internal/store/postgres"}},
@@ -221,7 +222,8 @@ func TestHouseMessagesOpenNothing(t *testing.T) {
 // client needs one.
 func TestHouseBinaryIsLean(t *testing.T) {
 	forbidden := slices.Concat(testTools, []string{"testing", alipaySDK,
-		houseModule + "/internal/provider/providertest", houseModule + "/internal/store/storetest", houseModule + "/internal/store/postgres/pgtest"})
+		houseModule + "/internal/provider/providertest", houseModule + "/internal/store/storetest", houseModule + "/internal/store/postgres/pgtest",
+		houseModule + "/internal/outbox/outboxtest"})
 	for _, p := range listPackages(t, "-deps", "./cmd/notifyd") {
 		if names(forbidden, p.ImportPath) {
 			t.Errorf("the program contains %s", p.ImportPath)
