@@ -51,13 +51,14 @@ var importLaw = map[string]allowed{
 	"internal/outbox/outboxtest":       {}, // a shop is a stranger: it knows HTTP and what an event looks like
 	"internal/idempotency":             {},
 	"internal/config":                  {theirs: []string{yaml}},
-	"internal/store":                   {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/sqlite", "internal/store/postgres"}},
-	"internal/store/sqlite":            {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{sqlite, goose, xsys}},
-	"internal/store/postgres":          {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{pgx, goose}},
-	"internal/store/row":               {ours: []string{"internal/order", "internal/outbox", "internal/idempotency"}},
-	"internal/store/storetest":         {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store"}, theirs: []string{cmp, rapid}},
+	"internal/refusal":                 {ours: []string{"internal/order"}}, // a capture's form and a store's errors
+	"internal/store":                   {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/sqlite", "internal/store/postgres"}},
+	"internal/store/sqlite":            {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/", "migrations"}, theirs: []string{sqlite, goose, xsys}},
+	"internal/store/postgres":          {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/", "migrations"}, theirs: []string{pgx, goose}},
+	"internal/store/row":               {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal"}},
+	"internal/store/storetest":         {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store"}, theirs: []string{cmp, rapid}},
 	"internal/store/postgres/pgtest":   {ours: []string{"internal/store/postgres", "migrations"}, theirs: []string{pgx}},
-	"internal/httpapi":                 {ours: []string{"internal/order", "internal/provider", "internal/outbox", "internal/idempotency"}, theirs: []string{chi, huma, prometheus, ulid}},
+	"internal/httpapi":                 {ours: []string{"internal/order", "internal/provider", "internal/outbox", "internal/idempotency", "internal/refusal"}, theirs: []string{chi, huma, prometheus, ulid}},
 	"internal/crashtest":               {}, // tests of the whole program from outside
 	"internal/admin":                   {ours: []string{"internal/httpapi"}},
 	"migrations":                       {},

@@ -212,7 +212,7 @@ func (d *daemon) listen(ctx context.Context, metrics *httpapi.Metrics) (err erro
 	}
 	opt := httpapi.Options{
 		PublicListen: d.conf.Listen, PrivateListen: d.conf.Admin.Listen, Token: provider.Secret(d.conf.Admin.Token),
-		Recorder: d.recorder, Reader: d.db, Heart: d.db, Metrics: metrics,
+		Recorder: d.recorder, Reader: d.db, Refusals: d.db, Heart: d.db, Metrics: metrics,
 		Commands: commands, API: api,
 		Deliveries: httpapi.Deliveries{Events: d.db, Desk: d.db, Pause: d.db.Pause, Outbox: d.outbox},
 		Now:        d.clock, NewID: newID, Log: d.log, Version: thisBuild().Version,

@@ -14,6 +14,7 @@ import (
 // Reason codes of the edge: what can go wrong before an adapter sees a request
 // or after it has verified one. Part of the closed list of codes.
 const (
+	codeNoAccount  = "edge.no_account" // the URL names none that is configured
 	codeMethod     = "edge.method"
 	codeEncoding   = "edge.encoding"
 	codeTooLarge   = "edge.too_large"

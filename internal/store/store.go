@@ -2,7 +2,7 @@
 // program needs of a database besides the domain's verbs; sqlite and postgres
 // offer it, and storetest holds both to it.
 //
-// It imports order, outbox, idempotency and the two stores.
+// It imports order, outbox, idempotency, refusal and the two stores.
 package store
 
 import (
@@ -14,6 +14,7 @@ import (
 	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
+	"github.com/notifyd/notifyd/internal/refusal"
 	"github.com/notifyd/notifyd/internal/store/postgres"
 	"github.com/notifyd/notifyd/internal/store/sqlite"
 )
@@ -29,7 +30,7 @@ type DB interface {
 	order.Reader
 	Deliveries
 	order.Feed
-	idempotency.Store
+	Requests
 	Upkeep
 	Identity
 }
@@ -39,6 +40,13 @@ type Deliveries interface {
 	outbox.Store
 	outbox.Desk
 	order.EventReader
+}
+
+// Requests are those that are kept beside orders: the merchants' signed ones with
+// their answers, and the last that were refused.
+type Requests interface {
+	idempotency.Store
+	refusal.Store
 }
 
 // Upkeep is what the program does to a database besides its work.

@@ -17,6 +17,7 @@ import (
 	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
+	"github.com/notifyd/notifyd/internal/refusal"
 	"github.com/notifyd/notifyd/internal/store/row"
 )
 
@@ -41,6 +42,7 @@ type Store struct {
 	writers       *pgxpool.Pool // whatever else writes
 	lookers       *pgxpool.Pool // the look-ups before a unit: is it a repeat?
 	readers       *pgxpool.Pool // people who ask
+	keepers       *pgxpool.Pool // refused requests: a flood of them has this one connection
 	ready         atomic.Bool
 
 	preparing sync.Mutex
@@ -55,6 +57,7 @@ var (
 	_ order.EventReader = (*Store)(nil)
 	_ idempotency.Store = (*Store)(nil)
 	_ order.Feed        = (*Store)(nil)
+	_ refusal.Store     = (*Store)(nil)
 )
 
 // Open reads the URL; it does not connect.
@@ -71,10 +74,11 @@ func Open(url string, opts Options) (*Store, error) {
 	writers, errW := s.newPool(maxWriters, lookUps)
 	lookers, errL := s.newPool(maxLookers, lookUps)
 	readers, errR := s.newPool(maxReaders, nil)
-	if err := errors.Join(errN, errW, errL, errR); err != nil {
+	keepers, errK := s.newPool(maxKeepers, nil)
+	if err := errors.Join(errN, errW, errL, errR, errK); err != nil {
 		return nil, err
 	}
-	s.notices, s.writers, s.lookers, s.readers = notices, writers, lookers, readers
+	s.notices, s.writers, s.lookers, s.readers, s.keepers = notices, writers, lookers, readers, keepers
 	return s, nil
 }
 
@@ -106,7 +110,7 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) pools() []*pgxpool.Pool {
-	return []*pgxpool.Pool{s.notices, s.writers, s.lookers, s.readers}
+	return []*pgxpool.Pool{s.notices, s.writers, s.lookers, s.readers, s.keepers}
 }
 
 // committing is the pool for a unit of work. Notifications have connections of

@@ -17,6 +17,7 @@ import (
 	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
+	"github.com/notifyd/notifyd/internal/refusal"
 	"github.com/notifyd/notifyd/internal/store/row"
 )
 
@@ -53,6 +54,7 @@ var (
 	_ order.EventReader = (*Store)(nil)
 	_ idempotency.Store = (*Store)(nil)
 	_ order.Feed        = (*Store)(nil)
+	_ refusal.Store     = (*Store)(nil)
 )
 
 // Open names the database in the file at path; nothing is touched before Prepare.
