@@ -53,6 +53,9 @@ func deliveryFilter(mark byte, o *outbox.Filter) (f filter, ok bool) {
 			return f, false
 		}
 		f.and("d.state = '" + string(o.State) + "'") // a word of the schema: both planners see which index will do
+		if o.State == outbox.Pending {
+			f.and("d.next_at > 0") // as the index of what is due says
+		}
 	}
 	if !o.Since.IsZero() {
 		f.and("d.created_at >= #", *Micros(o.Since))
