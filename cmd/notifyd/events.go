@@ -99,7 +99,7 @@ func eventText(s *httpapi.EventStory) []byte {
 	t.row("notification\t%s", orDash(s.NotificationID))
 	if len(s.Deliveries) == 0 {
 		t.row("")
-		t.row("it was for no endpoint")
+		t.row("it was for no endpoint, or its deliveries are past their retention time")
 	}
 	for _, d := range s.Deliveries {
 		t.row("")

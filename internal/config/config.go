@@ -51,7 +51,8 @@ type Orders struct {
 
 // Retention says how long things are kept.
 type Retention struct {
-	Raw time.Duration `yaml:"raw" default:"4320h" check:"positive" doc:"How long the raw bytes of notifications are kept. Orders, facts and their keys stay."`
+	Raw        time.Duration `yaml:"raw" default:"4320h" check:"positive" doc:"How long the raw bytes of notifications are kept. Orders, facts and their keys stay."`
+	Deliveries time.Duration `yaml:"deliveries" default:"2160h" check:"positive" doc:"How long deliveries that arrived, and all attempts with what was answered, are kept. Events stay, and so does what was not delivered."`
 }
 
 // Merchant owns orders, calls the merchant API and is told what happens.

@@ -57,7 +57,7 @@ func TestDeliveriesSurviveKills(t *testing.T) {
 			}
 			client := newClient(t)
 			eventually(t, "what was taken is written down as delivered", func() bool { return f.waiting(t, client) == 0 })
-			shop.Check(t, false)
+			shop.Check(t)
 			p := f.at(0)
 			for _, path := range []string{"/admin/v1/events?type=", "/admin/v1/deliveries?state=delivered"} {
 				if n := p.count(t, client, path); n != events {

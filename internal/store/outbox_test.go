@@ -135,13 +135,23 @@ func TestMisbehavingEndpoint(t *testing.T) {
 			told(t, dbs[0], 0, orders, versions)
 			ctx, end := context.WithCancel(t.Context())
 			var running sync.WaitGroup
+			var heard sync.Map // events whose 2xx came
 			for _, db := range dbs {
-				running.Go(func() { outbox.New(accelerated(db, s.URL)).Run(ctx) })
+				opt := accelerated(db, s.URL)
+				opt.Attempted = func(d outbox.Delivery, _ outbox.Attempt, state outbox.State) {
+					if _, again := heard.Load(d.EventID); again {
+						t.Errorf("%s was sent again although its 2xx was heard", d.EventID)
+					}
+					if state == outbox.Delivered {
+						heard.Store(d.EventID, true)
+					}
+				}
+				running.Go(func() { outbox.New(opt).Run(ctx) })
 			}
 			wait(t, s, dbs[0])
 			end()
 			running.Wait()
-			s.Check(t, true)
+			s.Check(t)
 		})
 	}
 }
@@ -183,7 +193,7 @@ func TestWorkersDie(t *testing.T) {
 			wait(t, s, dbs[0])
 			last.end()
 			running.Wait()
-			s.Check(t, false)
+			s.Check(t)
 		})
 	}
 }

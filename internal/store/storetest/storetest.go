@@ -98,6 +98,7 @@ var alone = []testCase{
 	{"an event that is committed late is never skipped", feedNeverSkipsALateEvent},
 
 	{"captures are kept and removed", capturesArePruned},
+	{"old deliveries and attempts are removed", oldDeliveriesArePruned},
 	{"a prepared store can be prepared again", preparesTwice},
 	{"the beat is written", beats},
 }
