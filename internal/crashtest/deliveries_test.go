@@ -23,6 +23,10 @@ const (
 	// envDeliveries asks for more events; the long form has 10000.
 	envDeliveries = "NOTIFYD_DELIVERY_EVENTS"
 	usualEvents   = 320
+	// killedAtMost, and perEvent more, bound the test: an event that is refused
+	// again and again waits longer and longer.
+	killedAtMost = 40 * time.Second
+	perEvent     = 60 * time.Millisecond
 	// eventsOfAnOrder: see saga.
 	eventsOfAnOrder = 4
 )
@@ -47,7 +51,7 @@ func TestDeliveriesSurviveKills(t *testing.T) {
 			}
 			begin := time.Now()
 			senders := f.tell(t, orders)
-			kills := f.killUntil(t, shop, 50*time.Second+time.Duration(events)*20*time.Millisecond)
+			kills := f.killUntil(t, shop, killedAtMost+time.Duration(events)*perEvent)
 			senders.Wait()
 			if t.Failed() {
 				return

@@ -92,6 +92,7 @@ var alone = []testCase{
 	{"an event is sent again", eventIsSentAgain},
 	{"deliveries are sent again by filter", deliveriesAreSentAgain},
 	{"events are listed by filter", eventsByFilter},
+	{"events are listed by their deliveries", eventsByDelivery},
 	{"the feed is read in order, each merchant's by itself", feedIsRead},
 	{"an order's events stand in the feed by version", feedKeepsOrdersInOrder},
 	{"the feed is read in bounded steps", feedIsReadInSteps},
