@@ -26,7 +26,7 @@ const (
 	// killedAtMost, and perEvent more, bound the test: an event that is refused
 	// again and again waits longer and longer.
 	killedAtMost = 40 * time.Second
-	perEvent     = 60 * time.Millisecond
+	perEvent     = 150 * time.Millisecond
 	// eventsOfAnOrder: see saga.
 	eventsOfAnOrder = 4
 )
