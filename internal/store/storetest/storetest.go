@@ -86,6 +86,7 @@ var alone = []testCase{
 	{"a delivery that is given back is due", givenBackIsDue},
 	{"an order's events follow one another", eventsOfAnOrderFollow},
 	{"many deliveries that wait hide none that may go", manyThatWaitHideNone},
+	{"what is committed late is delivered", lateDeliveriesAreClaimed},
 	{"paused endpoints are left alone", pausedEndpointsAreLeftAlone},
 	{"events wait a moment for their place in the feed", unsequencedEventsWait},
 	{"deliveries are listed by filter", deliveriesByFilter},
