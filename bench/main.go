@@ -69,6 +69,7 @@ func lead(ctx context.Context, args []string) error {
 	flags.IntVar(&o.Settled, "settled", 500_000, "settled orders when the whole set is not there")
 	flags.BoolVar(&o.Full, "full", false, "the whole matrix, and five million settled orders")
 	only := flags.String("only", "", "regular expression of the groups to run")
+	measurements := flags.String("measurements", "", "regular expression of their measurements to run")
 	jsonFile := flags.String("json", "bin/bench.json", "file for every figure")
 	docs := flags.String("docs", "", "folder whose performance.md and performance.svg are written; empty: none")
 	if err := flags.Parse(args); err != nil {
@@ -77,6 +78,11 @@ func lead(ctx context.Context, args []string) error {
 	var err error
 	if *only != "" {
 		if o.Only, err = regexp.Compile(*only); err != nil {
+			return err
+		}
+	}
+	if *measurements != "" {
+		if o.Measurements, err = regexp.Compile(*measurements); err != nil {
 			return err
 		}
 	}
@@ -94,7 +100,7 @@ func lead(ctx context.Context, args []string) error {
 		err = failed
 	}
 	// A part of the figures is no document.
-	if err == nil && *docs != "" && o.Only == nil {
+	if err == nil && *docs != "" && o.Only == nil && o.Measurements == nil {
 		err = book.Publish(*docs)
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/notifyd/notifyd/bench/cluster"
@@ -33,7 +34,9 @@ type Options struct {
 	Settled  int            // settled orders, when the kept set is not there
 	Full     bool           // the whole matrix, and the whole set of settled orders
 	Only     *regexp.Regexp // names of the groups to run; nil: all
-	Progress io.Writer
+	// Measurements are the names of those to run of the groups; nil: all.
+	Measurements *regexp.Regexp
+	Progress     io.Writer
 }
 
 // settledWhole is the table set that is built once and kept.
@@ -118,6 +121,9 @@ func (b *bench) measureGroup(g group) (err error) {
 	}
 	if err != nil {
 		return err
+	}
+	if b.Measurements != nil {
+		measurements = slices.DeleteFunc(measurements, func(m measurement) bool { return !b.Measurements.MatchString(m.name) })
 	}
 	rounds := b.Rounds
 	if g.once {
