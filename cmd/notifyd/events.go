@@ -33,6 +33,8 @@ func listEventsCommand(a *app, r *reach) *cobra.Command {
 	}
 	f.flag(c, "type", "type", "only those of a `type`, for instance order.paid")
 	f.flag(c, "order", "out_trade_no", "only those about an order `number`")
+	f.flag(c, "endpoint", "endpoint", "only those with a delivery at an `endpoint`")
+	f.flag(c, "state", "state", "only those with a delivery in a `state`: pending, delivered or exhausted; with --endpoint: there")
 	f.common(c)
 	return c
 }
@@ -104,7 +106,7 @@ func eventText(s *httpapi.EventStory) []byte {
 	t.row("notification\t%s", orDash(s.NotificationID))
 	if len(s.Deliveries) == 0 {
 		t.row("")
-		t.row("it was for no endpoint")
+		t.row("it was for no endpoint, or its deliveries are past their retention time")
 	}
 	for _, d := range s.Deliveries {
 		t.row("")

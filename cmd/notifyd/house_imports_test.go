@@ -49,6 +49,7 @@ var importLaw = map[string]allowed{
 	"internal/provider/mend":           {theirs: []string{xtext}}, // shared by the adapters' examinations: what proxies and frameworks do is the same for all
 	"internal/provider/providertest":   {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}, theirs: []string{xtext, cmp, rapid}},
 	"internal/outbox":                  {},
+	"internal/outbox/outboxtest":       {}, // a shop is a stranger: it knows HTTP and what an event looks like
 	"internal/idempotency":             {},
 	"internal/config":                  {theirs: []string{yaml}},
 	"internal/redact":                  {ours: []string{"internal/provider"}},
@@ -231,7 +232,8 @@ func TestHouseMessagesOpenNothing(t *testing.T) {
 // client needs one.
 func TestHouseBinaryIsLean(t *testing.T) {
 	forbidden := slices.Concat(testTools, []string{"testing", alipaySDK,
-		houseModule + "/internal/provider/providertest", houseModule + "/internal/store/storetest", houseModule + "/internal/store/postgres/pgtest"})
+		houseModule + "/internal/provider/providertest", houseModule + "/internal/store/storetest", houseModule + "/internal/store/postgres/pgtest",
+		houseModule + "/internal/outbox/outboxtest"})
 	for _, p := range listPackages(t, "-deps", "./cmd/notifyd") {
 		if names(forbidden, p.ImportPath) {
 			t.Errorf("the program contains %s", p.ImportPath)

@@ -146,6 +146,7 @@ func (d *daemon) run(ctx context.Context, end context.CancelCauseFunc) error {
 	d.tasks.Go(func() { d.watchKeys(ctx, hangups) })
 	d.tasks.Go(func() { d.every(ctx, flushEvery, d.flushCopies) })
 	d.tasks.Go(func() { d.every(ctx, pruneEvery, d.prune) })
+	d.tasks.Go(func() { d.every(ctx, sweepEvery, d.sweep) })
 	d.tasks.Go(func() { d.sequence(ctx) })
 	d.tasks.Go(func() { d.deliver(ctx) })
 	d.tasks.Go(func() { d.every(ctx, backlogEvery, d.countBacklogs) })

@@ -52,8 +52,9 @@ type Orders struct {
 
 // Retention says how long things are kept.
 type Retention struct {
-	Raw     time.Duration `yaml:"raw" default:"4320h" check:"positive" doc:"How long the raw bytes of notifications are kept. Orders, facts and their keys stay."`
-	Refused time.Duration `yaml:"refused" default:"720h" check:"positive" doc:"How long refused requests are kept for diagnosis, at most."`
+	Raw        time.Duration `yaml:"raw" default:"4320h" check:"positive" doc:"How long the raw bytes of notifications are kept. Orders, facts and their keys stay."`
+	Refused    time.Duration `yaml:"refused" default:"720h" check:"positive" doc:"How long refused requests are kept for diagnosis, at most."`
+	Deliveries time.Duration `yaml:"deliveries" default:"2160h" check:"positive" doc:"How long deliveries that arrived, and all attempts with what was answered, are kept. Events stay, and so does what was not delivered."`
 }
 
 // Refused says how much is kept of what was refused, for diagnosis.

@@ -66,6 +66,11 @@ type Upkeep interface {
 	// at the first that is younger: a capture that is replayed goes, however old
 	// it is, no later than what was recorded with it.
 	PruneRaw(ctx context.Context, before time.Time, limit int) (int, error)
+	// PruneDeliveries goes through up to limit deliveries that come after a key,
+	// in order of their keys, which is the order of their events. Those that were
+	// delivered before a time are removed with their attempts; of the others, which
+	// stay until they are delivered, only attempts from before it.
+	PruneDeliveries(ctx context.Context, before time.Time, after outbox.Key, limit int) (outbox.Pruned, error)
 	// Close ends what is open. Units of work that run meanwhile fail or finish.
 	Close() error
 }
