@@ -135,10 +135,24 @@ func (v *verifying) chinese() (bool, error) {
 // stdin stands for standard input where a file is due.
 const stdin = "-"
 
-func (v *verifying) read(ctx context.Context, path string) (captured, error) {
-	if path != stdin {
-		return readCapture(path)
+// read reads a capture of the request as it came: what was cut or redacted since
+// is another one, and every mistake that it looked like would be invented.
+func (v *verifying) read(ctx context.Context, path string) (c captured, err error) {
+	if path == stdin {
+		c, err = v.readStdin(ctx)
+	} else {
+		c, err = readCapture(path)
 	}
+	if err != nil {
+		return captured{}, err
+	}
+	if err := c.complete(); err != nil {
+		return captured{}, exitWith(exitUsage, "%w", err)
+	}
+	return c, nil
+}
+
+func (v *verifying) readStdin(ctx context.Context) (captured, error) {
 	c := captured{path: stdin}
 	var err error
 	if c.raw, err = v.readInput(ctx); err != nil {
