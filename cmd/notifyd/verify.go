@@ -45,8 +45,8 @@ cut; a wrong, changed or foreign key) and the one that explains it is named by a
 code, with what to do about it; notifyd help CODE says more.
 
 Each request is judged at its own time of receipt, the X-Captured-At header or
---at. What its order would do is decided against the configured store when
-nobody else holds it, otherwise for a new order.
+--at. What its order would do is decided against the configured store, which is
+only read, also beside a running server; without one, for a new order.
 
 No key is shown, and personal fields (openid, buyer ids) are masked.`,
 		Example: `  notifyd verify --config notifyd.yaml refused.http

@@ -88,7 +88,7 @@ func TestVerifyPrintsNoSecret(t *testing.T) {
 }
 
 // What the order would do is decided against the store, which is left as it was;
-// a store that waits for a migration, is held, or is not there is not asked.
+// one that is not there is not made.
 func TestVerifySaysWhatTheOrderWouldDo(t *testing.T) {
 	dir := capturesIn(t, "sqlite:n.db")
 	config, captures := filepath.Join(dir, "notifyd.yaml"), filepath.Join(dir, "captures")

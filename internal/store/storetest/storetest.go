@@ -51,6 +51,7 @@ var alone = []testCase{
 	{"a unit finds what its transactions and refunds name", findsByTxn},
 	{"a unit finds the facts that wait", findsWaiting},
 	{"a unit that wants nothing finds nothing", findsNothing},
+	{"who looks from outside finds what a unit does, and waits for none", findsBeside},
 
 	{"a revision is met or the race is lost", revisionIsCompared},
 	{"a lost race writes nothing", lostRaceWritesNothing},
