@@ -90,6 +90,9 @@ func (v *verifying) run(ctx context.Context, path string) error {
 		return err
 	}
 	result := v.verify(ctx, c, tries)
+	if ctx.Err() != nil { // then it is not all that there is to say
+		return ctx.Err()
+	}
 	if !v.showText && result.Signed != nil {
 		result.Signed.Text = nil
 	}
@@ -101,8 +104,6 @@ func (v *verifying) run(ctx context.Context, path string) error {
 	switch {
 	case err != nil:
 		return err
-	case ctx.Err() != nil:
-		return ctx.Err()
 	case result.Verdict == verdictRefused:
 		return &exitError{code: exitRefused}
 	}

@@ -69,7 +69,7 @@ func (v *verifying) verify(ctx context.Context, c captured, tries [][]byte) veri
 	result.requestStep(c, err)
 	examiner, can := a.Provider.(provider.Examiner)
 	if can && !isEdge(err) {
-		result.examined(examiner.Examine(provider.Exhibit{Request: requestOf(c), Err: err, Others: v.others(a.Name), Tries: tries}))
+		result.examined(examiner.Examine(ctx, provider.Exhibit{Request: requestOf(c), Err: err, Others: v.others(a.Name), Tries: tries}))
 	}
 	if err != nil {
 		result.refuse(err)

@@ -27,8 +27,9 @@ var (
 
 // reencoded looks for the body that WeChat Pay wrote behind one that was decoded
 // and encoded again. signs says whether the signature is over a text. Every order
-// of members is tried only when thorough is due: it costs tenths of a second.
-func reencoded(text string, signs func([]byte) bool, thorough bool) (original string, found bool) {
+// of members is tried only when thorough is due: it costs tenths of a second. It
+// gives up when the search is over.
+func reencoded(text string, signs func([]byte) bool, thorough bool, over func() bool) (original string, found bool) {
 	v, err := mend.ReadJSON(text)
 	if err != nil || v.Kind != mend.Object {
 		return "", false
@@ -40,6 +41,9 @@ func reencoded(text string, signs func([]byte) bool, thorough bool) (original st
 			if b = form.Append(b[:0], s); signs(b) {
 				return string(b), true
 			}
+			if over() {
+				return "", false
+			}
 		}
 	}
 	if !thorough {
@@ -49,6 +53,9 @@ func reencoded(text string, signs func([]byte) bool, thorough bool) (original st
 		for b := range orders(form) {
 			if signs(b) {
 				return string(b), true
+			}
+			if over() {
+				return "", false
 			}
 		}
 	}
