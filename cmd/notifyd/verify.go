@@ -16,6 +16,7 @@ import (
 
 	"github.com/notifyd/notifyd/internal/config"
 	"github.com/notifyd/notifyd/internal/provider"
+	"github.com/notifyd/notifyd/internal/provider/mend"
 )
 
 // verifying is one run of the command.
@@ -200,7 +201,7 @@ func readTries(paths []string) (tries [][]byte, err error) {
 		if err != nil {
 			return nil, exitWith(exitUsage, "--try-key: %w", err)
 		}
-		if keys, _ := publicKeysIn(content); keys == 0 {
+		if len(mend.KeysIn(content)) == 0 {
 			return nil, exitWith(exitUsage, "--try-key %s: there is no RSA key in it that can be read", path)
 		}
 		tries = append(tries, content)

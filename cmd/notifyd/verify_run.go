@@ -8,7 +8,6 @@ import (
 	"github.com/notifyd/notifyd/internal/httpapi"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/provider"
-	"github.com/notifyd/notifyd/internal/provider/mend"
 )
 
 // The third verdict beside refused and unavailable: verify commits nothing, so
@@ -144,10 +143,4 @@ func (r *verified) refuse(err error) {
 func causeOf(c provider.Cause) *cause {
 	e, _ := explanationOf(allExplanations(), c.Code)
 	return &cause{Code: c.Code, Detail: shown(c.Detail), Means: e.Means, Fix: e.Fix, Anchor: anchorOf(c.Code)}
-}
-
-// publicKeysIn counts the keys of a file, and says whether it is the merchant's own.
-func publicKeysIn(content []byte) (int, bool) {
-	keys, own := mend.PublicKeys(content)
-	return len(keys), own
 }

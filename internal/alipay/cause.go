@@ -69,9 +69,8 @@ func (e *examination) whoSigned(proof []byte) (maker, bool) {
 		}
 	}
 	for _, content := range e.Tries {
-		keys, _ := mend.PublicKeys(content)
-		for _, public := range keys {
-			if d, made := mend.DigestOf(public, proof); made {
+		for _, tried := range mend.KeysIn(content) {
+			if d, made := mend.DigestOf(tried.Public, proof); made {
 				return maker{digest: d}, true
 			}
 		}
@@ -126,10 +125,9 @@ func (e *examination) nobodySigned() provider.Cause {
 		return e.AsParseSays()
 	}
 	for _, content := range e.Tries {
-		keys, own := mend.PublicKeys(content)
-		for _, public := range keys {
+		for _, tried := range mend.KeysIn(content) {
 			for _, k := range e.ring.keys {
-				if own && public.Equal(k.public) {
+				if tried.Own && tried.Public.Equal(k.public) {
 					return provider.Because(codeOwnKey, "the %s %s is the public half of the private key that was given to try", k.info.Kind, k.info.ID)
 				}
 			}

@@ -82,9 +82,8 @@ func (e *examination) ownKey(k *platformKey) string {
 		return "certificate " + k.id + " is issued to merchant " + k.subject + ": a merchant's own, not WeChat Pay's"
 	}
 	for _, content := range e.Tries {
-		keys, own := mend.PublicKeys(content)
-		for _, public := range keys {
-			if own && public.Equal(k.public) {
+		for _, tried := range mend.KeysIn(content) {
+			if tried.Own && tried.Public.Equal(k.public) {
 				return "the " + k.kind + " " + k.id + " is the public half of the private key that was given to try"
 			}
 		}

@@ -186,8 +186,9 @@ func (e *examination) whoSigned(named *platformKey, proof []byte) (maker, bool) 
 
 func (e *examination) tried() (keys []*rsa.PublicKey) {
 	for _, content := range e.Tries {
-		more, _ := mend.PublicKeys(content)
-		keys = append(keys, more...)
+		for _, tried := range mend.KeysIn(content) {
+			keys = append(keys, tried.Public)
+		}
 	}
 	return keys
 }
