@@ -125,9 +125,27 @@ func (l *lookedAt) looks(t *testing.T, what string, want error) {
 	if err := l.findBeside(t); !errors.Is(err, want) {
 		t.Errorf("a database %s: %v, want %v", what, err, want)
 	}
+	l.checkUp(t)
 	if after := l.trace(t); after != before {
 		t.Errorf("looking at a database %s changed\n%s to\n%s", what, before, after)
 	}
+}
+
+// checkUp looks at all the rest. What it finds is nothing to this test.
+func (l *lookedAt) checkUp(t *testing.T) {
+	t.Helper()
+	db, err := store.Open(l.url, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Examine(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := db.Integrity(t.Context()); err != nil {
+		t.Error(err)
+	}
+	_, _ = db.Arrivals(t.Context(), store.ArrivalFilter{Newest: 1}) // an error where there is no table
 }
 
 func (l *lookedAt) exec(t *testing.T, statement string) {
