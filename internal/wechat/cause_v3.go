@@ -154,7 +154,7 @@ func (e *examination) bodyCause(ev *evidence, d mend.Digest) provider.Cause {
 }
 
 func (e *examination) reencodedCause(text string, signs func([]byte) bool, thorough bool) provider.Cause {
-	original, found := reencoded(text, signs, thorough, e.search.Over)
+	original, found := reencoded(text, signs, thorough, e.search)
 	if !found {
 		return provider.Cause{}
 	}
