@@ -37,7 +37,6 @@ const (
 	idHeader = "Public-Key-Id"
 	// maxKeyFileBytes is far above any key or certificate.
 	maxKeyFileBytes = 64 << 10
-
 	folderMode, fileMode = 0o700, 0o600
 )
 
@@ -170,6 +169,10 @@ func (l *loader) private(name string) (*rsa.PrivateKey, *pem.Block) {
 	key, ok := parsed.(*rsa.PrivateKey)
 	if err != nil || !ok {
 		l.fail(name, "does not hold an RSA key") // never why: that could show a part of it
+		return nil, nil
+	}
+	if bits := key.N.BitLen(); bits < keyBits { // receivers refuse it, and a short one cannot sign
+		l.fail(name, "holds a key of %d bits, with which no provider signs: %d at least", bits, keyBits)
 		return nil, nil
 	}
 	return key, block
