@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/notifyd/notifyd/internal/newfile"
 )
 
 // The files of a folder of keys. Those of the public halves are what an
@@ -37,7 +39,7 @@ const (
 	idHeader = "Public-Key-Id"
 	// maxKeyFileBytes is far above any key or certificate.
 	maxKeyFileBytes = 64 << 10
-	folderMode, fileMode = 0o700, 0o600
+	folderMode      = 0o700
 )
 
 // ErrNoKeys is what LoadKeys says of a folder without keys.
@@ -68,20 +70,11 @@ func (k *Keys) Save(dir string) error {
 		}
 	}
 	for _, f := range files {
-		if err := writeNew(filepath.Join(dir, f.name), append([]byte(Mark+"\n"), f.text...)); err != nil {
+		if err := newfile.Write(filepath.Join(dir, f.name), append([]byte(Mark+"\n"), f.text...)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func writeNew(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
 }
 
 func privatePEM(key *rsa.PrivateKey, id string) []byte {

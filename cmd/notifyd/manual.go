@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,11 +32,7 @@ anew.`,
 			for _, p := range pages {
 				name := filepath.Join(args[0], p.file())
 				if err := os.WriteFile(name, p.roff(thisBuild().Version), manualFileMode); err != nil {
-					var path *fs.PathError
-					if errors.As(err, &path) {
-						err = path.Err
-					}
-					return exitWith(exitFailed, "%s cannot be written: %w", name, err)
+					return exitWith(exitFailed, "%s cannot be written: %w", name, withoutPath(err))
 				}
 			}
 			a.tell("%s in %s", count(len(pages), "page"), args[0])
