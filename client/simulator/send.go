@@ -16,10 +16,10 @@ const (
 	Patience = 5 * time.Second
 	// maxAnswerBytes is far above any answer to a notification.
 	maxAnswerBytes = 64 << 10
-	// maxIdle is how many connections are kept for the next messages, idleFor how
-	// long: a receiver that closes one just when it is used again would look as if
+	// maxIdle is how many connections are kept for the next messages, as many as a
+	// plan can have senders, and idleFor how long: a receiver that closes one just when it is used again would look as if
 	// it did not answer.
-	maxIdle = 256
+	maxIdle = 1000
 	idleFor = 2 * time.Second
 	// askFirstBytes: with a body above it the receiver is asked first. One that
 	// refuses it hangs up, and its answer could be lost behind what was sent.
@@ -88,6 +88,9 @@ func (s *Sender) Send(ctx context.Context, m Message) (Answer, error) {
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswerBytes))
 	return Answer{Status: answer.StatusCode, Body: body, Took: time.Since(start)}, err
 }
+
+// CloseIdle lets go of the connections that are kept for the next messages.
+func (s *Sender) CloseIdle() { s.client.CloseIdleConnections() }
 
 // Acked says whether the provider takes an answer for a yes and does not send
 // the message again. Everything else is a no, whatever it says.
