@@ -30,6 +30,18 @@ func (r *served) admin(s shop, args ...string) (code int, out, err string) {
 	return runIn(append(args, "--config", s.file, "--server", r.private, "--token-file", filepath.Join(s.dir, "token"))...)
 }
 
+// refusedShopText is its configuration.
+func refusedShopText(options string) []byte {
+	return fmt.Appendf(nil, `
+listen: "127.0.0.1:0"
+admin: {listen: "127.0.0.1:0", token: throw-away-token}
+store: "sqlite:./data/notifyd.db"
+%s
+accounts:
+  - {name: alipay, provider: alipay, app_id: "2021000000000001", public_keys: [{file: alipay.pem}]}
+`, options)
+}
+
 // refusedShop is a shop whose admin token stands in a file, too.
 func refusedShop(t testing.TB, options string) shop {
 	t.Helper()
@@ -37,14 +49,7 @@ func refusedShop(t testing.TB, options string) shop {
 	s.file = filepath.Join(s.dir, "notifyd.yaml")
 	for name, text := range map[string][]byte{
 		"alipay.pem": forge.AlipayKey.PublicPEM(), "token": []byte("throw-away-token\n"),
-		"notifyd.yaml": fmt.Appendf(nil, `
-listen: "127.0.0.1:0"
-admin: {listen: "127.0.0.1:0", token: throw-away-token}
-store: "sqlite:./data/notifyd.db"
-%s
-accounts:
-  - {name: alipay, provider: alipay, app_id: "2021000000000001", public_keys: [{file: alipay.pem}]}
-`, options)} {
+		"notifyd.yaml": refusedShopText(options)} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -117,6 +122,33 @@ func TestRefusedAreThereAsTheyCame(t *testing.T) {
 	r.stop(t)
 	if code, out, said := runIn("replay", "--config", s.file, "--json", file); code != exitRefused || !strings.Contains(out, `"code":"ali.signature"`) {
 		t.Errorf("replay: code %d\n%s%s", code, out, said)
+	}
+}
+
+// Who keeps less from now on, or nothing, has less: of accounts of which nothing
+// comes any more, and of those that are no longer configured.
+func TestLowerBoundsHoldForWhatIsKept(t *testing.T) {
+	s := refusedShop(t, "")
+	r := s.serve(t)
+	for range 3 {
+		for _, account := range []string{"alipay", "nobody"} {
+			if status, _ := get(t, "POST", r.public+"/notify/"+account, paid("T1", forge.StrangerKey)); status < 400 {
+				t.Fatal(status)
+			}
+		}
+	}
+	r.stop(t) // which writes what waits
+	for _, c := range []struct{ keep, total, account int }{{2, 4, 2}, {0, 0, 0}} {
+		text := refusedShopText(fmt.Sprintf("refused: {keep: %d}", c.keep))
+		if err := os.WriteFile(s.file, bytes.Replace(text, []byte("name: alipay"), []byte("name: renamed"), 1), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r = s.serve(t)
+		r.err.await(t, `"msg":"refused requests beyond what is kept were removed"`)
+		if all, of := r.refused(t, s), r.refused(t, s, "--account", "alipay"); len(all) != c.total || len(of) != c.account {
+			t.Errorf("keep %d: %d are kept, %d of the account", c.keep, len(all), len(of))
+		}
+		r.stop(t)
 	}
 }
 
