@@ -18,8 +18,8 @@ const (
 	// maxAnswerBytes is far above any answer to a notification.
 	maxAnswerBytes = 64 << 10
 	// maxIdle is how many connections are kept for the next messages, as many as a
-	// plan can have senders, and idleFor how long: a receiver that closes one just when it is used again would look as if
-	// it did not answer.
+	// plan can have senders, and idleFor how long: a receiver that closes one just
+	// when it is used again would look as if it did not answer.
 	maxIdle = 1000
 	idleFor = 2 * time.Second
 	// askFirstBytes: with a body above it the receiver is asked first. One that
