@@ -77,8 +77,50 @@ func everyCommand(t *testing.T, p *instance) map[string]said {
 		"<xml><sign>"+canary+"</sign></xml>"))
 	p.write(t, "keys/wrong_token", []byte("wrong-"+canary))
 	event, notification := idIn(t, "evt", at("events", "list")), idIn(t, "ntf", at("notifications", "list", "--order", "K3"))
+	runs := commandLines(p, event, notification)
+	refused := refusals(t, func() string { return at("notifications", "list", "--verdict", "refused", "--json") })
+	ofRefused(runs, refused)
+	for _, name := range commands(t) {
+		if runs[name] == nil {
+			t.Errorf("notifyd %s is not run with canaries: add a line to commandLines", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(runs)) { // init comes before those that use what it made
+		lines := runs[name]
+		group, _, asks := strings.Cut(name, " ")
+		for _, line := range lines {
+			if !asks {
+				run(line...)
+				continue
+			}
+			at(line...)
+			// The same by the configuration, which leads to no server here, and with
+			// a token and an address that are wrong.
+			run(line...)
+			run(append(line, "--server", p.private, "--token-file", "keys/wrong_token")...)
+		}
+		if asks {
+			run(group, "list", "--server", "http://u:"+canary+"-password@127.0.0.1:1", "--token-file", "keys/token")
+		}
+	}
+	for _, id := range refused {
+		text, err := os.ReadFile(filepath.Join(p.dir, id+".http"))
+		if err != nil {
+			t.Error(err)
+		}
+		all[id+".http"] = said{string(text), true}
+		all["the body in "+id+".http"] = redactedBody(string(text))
+	}
+	if raw := all["notifyd notifications show "+notification+" --raw --server "+p.private+" --token-file keys/token"]; !strings.Contains(raw.text, canary) {
+		t.Errorf("the message itself holds no canary: they did not get far: %q", raw.text)
+	}
+	return all
+}
+
+// commandLines are the lines of each command.
+func commandLines(p *instance, event, notification string) map[string][][]string {
 	withPassword, withQuery := "http://u:"+canary+"-password@127.0.0.1:1", "http://127.0.0.1:1/notify/wechat?"+canary+"=query"
-	runs := map[string][][]string{
+	return map[string][][]string{
 		"serve":      {{"serve", "--config", "notifyd.yaml"}},
 		"demo":       {{"demo", "--once"}},
 		"check":      {{"check"}, {"check", "--json"}},
@@ -115,7 +157,10 @@ func everyCommand(t *testing.T, p *instance) map[string]said {
 		"endpoints pause":      {{"endpoints", "pause", "shop", "--json"}},
 		"endpoints resume":     {{"endpoints", "resume", "shop"}},
 	}
-	refused := refusals(t, func() string { return at("notifications", "list", "--verdict", "refused", "--json") })
+}
+
+// ofRefused adds those that show requests which were refused.
+func ofRefused(runs map[string][][]string, refused []string) {
 	for _, id := range refused {
 		for _, line := range [][]string{{"show", id}, {"show", id, "--json"}, {"show", id, "--raw"}, {"show", id, "--capture"}} {
 			runs["notifications show"] = append(runs["notifications show"], append([]string{"notifications"}, line...))
@@ -124,41 +169,6 @@ func everyCommand(t *testing.T, p *instance) map[string]said {
 			runs["notifications export"] = append(runs["notifications export"], append([]string{"notifications"}, line...))
 		}
 	}
-	for _, name := range commands(t) {
-		if runs[name] == nil {
-			t.Errorf("notifyd %s is not run with canaries: add a line to everyCommand", name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(runs)) { // init comes before those that use what it made
-		lines := runs[name]
-		group, _, asks := strings.Cut(name, " ")
-		for _, line := range lines {
-			if !asks {
-				run(line...)
-				continue
-			}
-			at(line...)
-			// The same by the configuration, which leads to no server here, and with
-			// a token and an address that are wrong.
-			run(line...)
-			run(append(line, "--server", p.private, "--token-file", "keys/wrong_token")...)
-		}
-		if asks {
-			run(group, "list", "--server", "http://u:"+canary+"-password@127.0.0.1:1", "--token-file", "keys/token")
-		}
-	}
-	for _, id := range refused {
-		text, err := os.ReadFile(filepath.Join(p.dir, id+".http"))
-		if err != nil {
-			t.Error(err)
-		}
-		all[id+".http"] = said{string(text), true}
-		all["the body in "+id+".http"] = redactedBody(string(text))
-	}
-	if raw := all["notifyd notifications show "+notification+" --raw --server "+p.private+" --token-file keys/token"]; !strings.Contains(raw.text, canary) {
-		t.Errorf("the message itself holds no canary: they did not get far: %q", raw.text)
-	}
-	return all
 }
 
 // showsMessage says whether a command shows a message as it came, with what the
