@@ -54,6 +54,7 @@ var importLaw = map[string]allowed{
 	"internal/config":                  {theirs: []string{yaml}},
 	"internal/redact":                  {ours: []string{"internal/provider"}},
 	"internal/refusal":                 {ours: []string{"internal/order"}}, // a capture's form and a store's errors
+	"internal/newfile":                 {},                                 // keys, secrets, captures: one way to write over nothing
 	"internal/store":                   {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/"}},
 	"internal/store/sqlite":            {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/", "migrations"}, theirs: []string{sqlite, goose, xsys}},
 	"internal/store/postgres":          {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/", "migrations"}, theirs: []string{pgx, goose}},
@@ -68,7 +69,7 @@ var importLaw = map[string]allowed{
 	"client":                           {theirs: []string{retry}}, // public: nothing of what is internal
 	// Public too, but it forges, and there is one forge: nothing of it stands in
 	// what the package exports.
-	"client/simulator": {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}},
+	"client/simulator": {ours: []string{"internal/order", "internal/provider", "internal/provider/forge", "internal/newfile"}},
 	// Plays what the simulator makes, and knows a server by its public API alone.
 	"client/simulator/play": {ours: []string{"client", "client/simulator"}},
 }

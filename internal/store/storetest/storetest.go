@@ -108,6 +108,7 @@ var alone = []testCase{
 	{"a flood of one code leaves some of each", floodKeepsSomeOfEach},
 	{"refused requests stay within their bounds", refusalsStayWithinBounds},
 	{"old refused requests are removed", refusalsArePruned},
+	{"refused requests beyond lowered bounds are removed", refusalsAreTrimmed},
 	{"a prepared store can be prepared again", preparesTwice},
 	{"the beat is written", beats},
 	{"a sound store is found sound, and left as it was", soundStoreIsSound},
