@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -118,8 +119,17 @@ func send(args []string) error {
 	flags.Float64Var(&p.Rate, "rate", 0, "requests per second; 0: as fast as they are answered")
 	flags.BoolVar(&p.Cycle, "cycle", false, "begin anew after the last request")
 	flags.IntVar(&p.Watch, "watch", 0, "process whose memory is watched")
+	servers := flags.String("spent", "", "name=process,... whose processor time is shown")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	p.Servers = map[string]int{}
+	for _, s := range strings.FieldsFunc(*servers, func(r rune) bool { return r == ',' }) {
+		name, pid, _ := strings.Cut(s, "=")
+		var err error
+		if p.Servers[name], err = strconv.Atoi(pid); err != nil {
+			return fmt.Errorf("-spent %s: %w", s, err)
+		}
 	}
 	p.Addrs = strings.Split(*addrs, ",")
 	var err error

@@ -170,6 +170,11 @@ func (b *bench) client(t trial, servers []*target.Process, p *pool) (*load.Resul
 	if t.memory {
 		args = append(args, "-watch", strconv.Itoa(servers[0].PID()))
 	}
+	spent := []string{"database=" + strconv.Itoa(t.on.PID())}
+	for i, s := range servers {
+		spent = append(spent, fmt.Sprintf("server%s=%d", strings.Repeat("'", i), s.PID()))
+	}
+	args = append(args, "-spent", strings.Join(spent, ","))
 	client := exec.CommandContext(b.ctx, b.Self, args...)
 	var fault strings.Builder
 	client.Stderr = &fault

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -150,6 +151,9 @@ func summary(m figure.Measured) string {
 	text := fmt.Sprintf("%s: %.0f/s", m.Name, m.PerSecond)
 	if m.Load != nil {
 		text += fmt.Sprintf(", p50 %.2f ms, p99 %.2f ms, idle %.0f %%", m.Load.P50/1000, m.Load.P99/1000, m.Load.IdlePercent)
+		for _, name := range slices.Sorted(maps.Keys(m.Load.Spent)) {
+			text += fmt.Sprintf(", %s %.0f µs", name, m.Load.Spent[name])
+		}
 	}
 	if m.Batch > 0 {
 		text += fmt.Sprintf(", batch %.1f, %.2f syncs/commit", m.Batch, m.SyncsPerCommit)
