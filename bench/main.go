@@ -60,6 +60,7 @@ func lead(ctx context.Context, args []string) error {
 	o := run.Options{Progress: os.Stderr}
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	flags.StringVar(&o.Source, "source", ".", "notifyd's repository")
+	flags.StringVar(&o.Before, "before", "", "another build of notifyd, to be measured beside this one")
 	flags.StringVar(&o.Folder, "folder", "/var/tmp", "where databases are made; on a disk")
 	flags.StringVar(&o.Cache, "cache", "/var/tmp/notifyd-bench", "where the settled orders are kept between runs")
 	flags.IntVar(&o.Rounds, "rounds", 5, "repetitions of each measurement")

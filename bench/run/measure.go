@@ -21,6 +21,7 @@ import (
 const (
 	notifyd       = "notifyd"
 	notifydTwo    = "notifyd two instances"
+	notifydBefore = "notifyd before" // another build of it
 	notifydSQLite = "notifyd sqlite"
 	gopay         = "gopay"
 	sdk           = "sdk"
@@ -121,7 +122,7 @@ func (b *bench) serve(t trial, folder, database string) (servers []*target.Proce
 	switch t.system {
 	case edge:
 		args = []string{"edge"}
-	case notifyd, notifydTwo, notifydSQLite:
+	case notifyd, notifydTwo, notifydBefore, notifydSQLite:
 		store := t.on.URL(database)
 		if t.system == notifydSQLite {
 			store = "sqlite:" + filepath.Join(folder, "notifyd.db")
@@ -131,8 +132,11 @@ func (b *bench) serve(t trial, folder, database string) (servers []*target.Proce
 			return nil, err
 		}
 		program, args = b.Binary, []string{"serve", "--config", config}
-		if t.system == notifydTwo {
+		switch t.system {
+		case notifydTwo:
 			instances = 2
+		case notifydBefore:
+			program = b.Before
 		}
 	}
 	for i := range instances {

@@ -23,6 +23,7 @@ import (
 // Options of a run.
 type Options struct {
 	Binary   string         // notifyd's own binary
+	Before   string         // another build of it, measured beside it; may be empty
 	Self     string         // this program: client, peers and the edge are processes of it
 	Source   string         // notifyd's repository, for the Go benchmarks
 	Folder   string         // where the run's files are made; on a disk, not in memory

@@ -23,6 +23,11 @@ const (
 	storeTimeout = 3 * time.Second
 	// lookups is how many batches of repeats are read at once.
 	lookups = 2
+	// turnPatience is how long a committer goes on gathering while another one
+	// commits. A unit of work costs the database several times what a
+	// notification in it does, so two half units cost more than they gain; but
+	// one that hangs on a lock must not hold up the other orders.
+	turnPatience = 20 * time.Millisecond
 	// fewRepeats, in thousandths: below it, looking for repeats first costs all
 	// the others more than it saves. The unit of work finds them just as well,
 	// and writes nothing for them either.
@@ -65,8 +70,9 @@ type RecorderOptions struct {
 	Failed func(error)
 }
 
-// Recorder commits notifications in groups: what has gathered while the last
-// commit ran is the next batch. A lone notification commits at once.
+// Recorder commits notifications in groups: what has gathered while a commit
+// ran is the next batch. A notification that finds no commit running commits at
+// once.
 //
 // A repeat of what is durable is answered without a write: from a read before
 // the unit of work when repeats are many, otherwise from the unit's own read.
@@ -75,6 +81,7 @@ type Recorder struct {
 	slots  chan struct{} // one for each notification inside: the bound of the queue
 	lookup chan *pending
 	commit []chan *pending
+	turn   chan struct{} // holds the mark of the committer whose unit others gather behind
 	seed   maphash.Seed
 	copies copies
 	share  atomic.Int64 // of repeats among what came lately, in thousandths
@@ -106,16 +113,19 @@ func NewRecorder(opt RecorderOptions) *Recorder {
 		opt:    opt,
 		slots:  make(chan struct{}, opt.QueueLimit),
 		lookup: make(chan *pending, opt.QueueLimit),
+		turn:   make(chan struct{}, 1),
 		seed:   maphash.MakeSeed(),
 	}
 	r.copies.add = opt.Store.AddCopies
 	for range max(opt.Committers, 1) {
 		c := make(chan *pending, opt.QueueLimit)
 		r.commit = append(r.commit, c)
-		r.committers.Go(func() { r.gather(c, r.commitBatch) })
+		r.committers.Go(func() { r.gather(c, r.commitInTurn) })
 	}
 	for range lookups {
-		r.readers.Go(func() { r.gather(r.lookup, r.answerKnown) })
+		r.readers.Go(func() {
+			r.gather(r.lookup, func(_ <-chan *pending, batch []*pending) { r.answerLive(batch, r.answerKnown) })
+		})
 	}
 	return r
 }
@@ -164,24 +174,65 @@ func (r *Recorder) answer(p *pending, v verdict) {
 	<-r.slots
 }
 
-// gather feeds work with batches: what is there when it asks, never waiting for more.
-func (r *Recorder) gather(from <-chan *pending, work func([]*pending)) {
+// gather feeds work with batches: what is there when it asks.
+func (r *Recorder) gather(from <-chan *pending, work func(<-chan *pending, []*pending)) {
 	batch := make([]*pending, 0, MaxBatch)
 	for first := range from {
-		batch = append(batch[:0], first)
-		for more := true; more && len(batch) < MaxBatch; {
-			select {
-			case p, open := <-from:
-				if more = open; open {
-					batch = append(batch, p)
-				}
-			default:
-				more = false
+		work(from, more(from, append(batch[:0], first)))
+	}
+}
+
+// more adds what is there, without waiting.
+func more(from <-chan *pending, batch []*pending) []*pending {
+	for len(batch) < MaxBatch {
+		select {
+		case p, open := <-from:
+			if !open {
+				return batch
 			}
+			batch = append(batch, p)
+		default:
+			return batch
 		}
-		if live := r.dropExpired(batch); len(live) > 0 {
-			work(live)
+	}
+	return batch
+}
+
+// commitInTurn commits a batch at once when no other committer is at work.
+// Otherwise the batch grows until that one has ended, it is full or turnPatience
+// is over.
+func (r *Recorder) commitInTurn(from <-chan *pending, batch []*pending) {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+		r.answerLive(batch, r.commitBatch)
+		return
+	default:
+	}
+	patience := time.NewTimer(turnPatience)
+	defer patience.Stop()
+	for waiting := true; waiting && len(batch) < MaxBatch; {
+		select {
+		case r.turn <- struct{}{}:
+			defer func() { <-r.turn }()
+			batch, waiting = more(from, batch), false
+		case <-patience.C:
+			waiting = false
+		case p, open := <-from:
+			if !open {
+				from = nil // the Recorder closes: what is here is the last
+				continue
+			}
+			batch = append(batch, p)
 		}
+	}
+	r.answerLive(batch, r.commitBatch)
+}
+
+// answerLive works on those of a batch whose caller still waits.
+func (r *Recorder) answerLive(batch []*pending, work func([]*pending)) {
+	if live := r.dropExpired(batch); len(live) > 0 {
+		work(live)
 	}
 }
 

@@ -25,12 +25,13 @@ join notifications n on n.fact_key = k.fact_key`
 from unnest($1::text[], $2::text[], $3::text[]) k(provider_id, scope, provider)
 join notifications n on n.provider_id = k.provider_id and n.claim_scope = k.scope and n.provider = k.provider`
 
-	// The row locks hold against whatever does not take the advisory ones.
+	// Who holds the advisory lock of an order is alone with it; should somebody
+	// change it without, by hand, its update finds another rev and the unit is
+	// decided again.
 	findOrders = `select ` + row.OrderColumns + `
 from unnest($1::text[], $2::text[]) with ordinality k(out_trade_no, merchant, n)
 join orders o on o.out_trade_no = k.out_trade_no and o.merchant = k.merchant
-order by k.n
-for update of o`
+order by k.n`
 
 	findPayments = `select ` + row.PaymentColumns + `
 from unnest($1::text[], $2::text[]) k(provider_txn_id, provider)
@@ -55,7 +56,7 @@ join refunds r on r.out_trade_no = k.out_trade_no and r.merchant = k.merchant`
     select w.notification_id, w.idx, w.provider_txn_id, w.provider
     from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
     join waiting w on w.out_trade_no = k.out_trade_no and w.merchant = k.merchant
-    where not w.by_txn
+    where not w.by_txn and exists (select from waiting)
 ), txns as materialized (
     select provider_txn_id, provider from unnest($3::text[], $4::text[]) k(provider_txn_id, provider)
     union
@@ -66,6 +67,7 @@ join refunds r on r.out_trade_no = k.out_trade_no and r.merchant = k.merchant`
     select w.notification_id, w.idx
     from txns t
     join waiting w on w.provider_txn_id = t.provider_txn_id and w.provider = t.provider
+    where exists (select from waiting)
 )
 select ` + row.WaitingColumns + `
 from found f
