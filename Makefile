@@ -48,11 +48,19 @@ cover: ## coverage per package, and coverage.out for `go tool cover -html=covera
 .PHONY: chaos
 chaos: ## the long forms of the tests that kill processes and break stores (ROUNDS=300)
 	@scripts/need-postgres
-	NOTIFYD_CHAOS_ROUNDS=$(ROUNDS) go test -count=1 -run Chaos -timeout 0 -v ./internal/crashtest
+	NOTIFYD_CHAOS_ROUNDS=$(ROUNDS) NOTIFYD_DELIVERY_EVENTS=10000 go test -count=1 -run 'Chaos|DeliveriesSurvive' -timeout 0 -v ./internal/crashtest
+
+.PHONY: man
+man: build ## the manual pages of all commands, in bin/man (read one: man bin/man/notifyd-serve.1)
+	$(BINARY) man bin/man
 
 .PHONY: captures
 captures: ## make the generated files (captures and throw-away keys in testdata/) again
 	@scripts/generated --write
+
+.PHONY: codes
+codes: ## write docs/codes.md from the texts in the program
+	@go run ./cmd/notifyd help codes --markdown >docs/codes.md.new && mv docs/codes.md.new docs/codes.md
 
 .PHONY: bench
 bench: build bench-build ## how fast: against peers and floors, in under 15 minutes on two cores; writes docs/performance.* (BENCH="-rounds 7")

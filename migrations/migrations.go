@@ -6,7 +6,11 @@
 // It imports the standard library only; the stores run the files.
 package migrations
 
-import "embed"
+import (
+	"embed"
+	"strconv"
+	"strings"
+)
 
 // SQLite is the schema for SQLite, in the folder sqlite.
 //
@@ -17,3 +21,15 @@ var SQLite embed.FS
 //
 //go:embed postgres/*.sql
 var Postgres embed.FS
+
+// Newest is the number of the last step, the same for both databases.
+func Newest() (newest int64) {
+	steps, _ := SQLite.ReadDir("sqlite") // embedded: it is there
+	for _, s := range steps {
+		number, _, _ := strings.Cut(s.Name(), "_")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil {
+			newest = max(newest, n)
+		}
+	}
+	return newest
+}

@@ -39,14 +39,14 @@ func loadAccounts(c *config.Config, known map[string]builder, report *config.Rep
 	accounts := map[string]account{}
 	first := map[[2]string]string{}
 	for _, a := range c.Accounts {
-		build, ok := known[a.Provider]
+		b, ok := known[a.Provider]
 		if !ok {
 			if a.Provider != "" { // reported as missing
 				report.Fail(a.Finding("provider", config.Unknown("provider", a.Provider, slices.Sorted(maps.Keys(known)))))
 			}
 			continue
 		}
-		p, err := build(a.Decode, provider.Env{Account: a.Name, Merchant: a.Merchant, ReadFile: c.ReadFile})
+		p, err := b.build(a.Decode, provider.Env{Account: a.Name, Merchant: a.Merchant, ReadFile: c.ReadFile})
 		if err != nil {
 			reportAccount(a, err, report)
 			continue

@@ -40,7 +40,7 @@ func newAdminClient(base string, token config.Secret) *adminClient {
 	}}
 }
 
-// adminAnswer is a successful answer.
+// adminAnswer is a whole answer; of ask, a successful one.
 type adminAnswer struct {
 	status int
 	body   []byte
@@ -59,6 +59,15 @@ func adminPath(parts ...string) string {
 // ask makes one call; body, when there is one, is sent as JSON. Its errors end a
 // run with the right exit code.
 func (c *adminClient) ask(ctx context.Context, method, path string, query url.Values, body any) (adminAnswer, error) {
+	answer, err := c.call(ctx, method, path, query, body)
+	if err == nil && answer.status/100 != 2 {
+		return adminAnswer{}, c.problem(answer)
+	}
+	return answer, err
+}
+
+// call is ask for who wants to see every status.
+func (c *adminClient) call(ctx context.Context, method, path string, query url.Values, body any) (adminAnswer, error) {
 	var sent io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -90,8 +99,6 @@ func (c *adminClient) ask(ctx context.Context, method, path string, query url.Va
 		return adminAnswer{}, c.unreachable(ctx, err)
 	case len(text) > maxAnswerBytes:
 		return adminAnswer{}, exitWith(exitFailed, "the answer of %s is larger than %d bytes", c.base, maxAnswerBytes)
-	case answer.StatusCode/100 != 2:
-		return adminAnswer{}, c.problem(answer, text)
 	}
 	return adminAnswer{answer.StatusCode, text}, nil
 }
@@ -128,10 +135,10 @@ func (c *adminClient) unreachable(ctx context.Context, err error) error {
 }
 
 // problem turns an error of the server into words and an exit code.
-func (c *adminClient) problem(answer *http.Response, text []byte) error {
+func (c *adminClient) problem(answer adminAnswer) error {
 	var p httpapi.Problem
-	if json.Unmarshal(text, &p) != nil || p.Code == "" {
-		return exitWith(exitFailed, "%s answered %s, and not like notifyd's admin API. Is this its private listener (admin.listen)?", c.base, answer.Status)
+	if json.Unmarshal(answer.body, &p) != nil || p.Code == "" {
+		return exitWith(exitFailed, "%s answered %d %s, and not like notifyd's admin API. Is this its private listener (admin.listen)?", c.base, answer.status, http.StatusText(answer.status))
 	}
 	detail := strings.ReplaceAll(shown(p.Detail), "?merchant=", "--merchant")
 	if len(p.Waiting) > 0 {

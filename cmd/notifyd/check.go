@@ -23,6 +23,10 @@ func checkCommand(a *app) *cobra.Command {
 		Long: `check reads the configuration, its secrets and its key files, and lists every
 error and warning with its line on stderr. It connects to nothing. Exit code 0
 when the configuration can be used, 3 when not.`,
+		Example: `  notifyd check
+  notifyd check --config /etc/notifyd/notifyd.yaml
+  notifyd check --json | jq .accounts`,
+		Annotations: endsWith(exitDone, exitFailed, exitUsage, exitConfig),
 		RunE: func(*cobra.Command, []string) error {
 			conf, accounts, report := a.loadConfig(path)
 			if conf != nil {
@@ -68,7 +72,7 @@ func count(n int, what string) string {
 func (a *app) printFindings(r *config.Report) {
 	errorMark, warningMark := "error:", "warning:"
 	if a.colour(a.err) {
-		errorMark, warningMark = "\x1b[31merror:\x1b[0m", "\x1b[33mwarning:\x1b[0m"
+		errorMark, warningMark = inColour(red, errorMark), inColour(yellow, warningMark)
 	}
 	for _, f := range r.Warnings {
 		fmt.Fprintln(a.err, warningMark, f)

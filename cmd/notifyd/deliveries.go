@@ -67,12 +67,14 @@ func (d *daemon) newOutbox(metrics *httpapi.Metrics) error {
 		}
 	}
 	d.deliveryMetrics = metrics.Deliveries(d.log, names)
-	d.outbox = outbox.New(outbox.Options{
+	opt := outbox.Options{
 		Store: d.db, Endpoints: endpoints, Now: d.clock, NewID: newID, Random: rand.Float64, UserAgent: "notifyd/" + thisBuild().Version,
 		Sequenced: true, Attempted: d.deliveryMetrics.Attempted, Paused: d.deliveryMetrics.Paused,
 		Failed:    func(err error) { d.log.Warn("deliveries wait for the store", "error", err.Error()) },
 		StopGrace: d.conf.ShutdownTimeout / recorderShare,
-	})
+	}
+	hurry(&opt)
+	d.outbox = outbox.New(opt)
 	return nil
 }
 

@@ -107,6 +107,12 @@ func TestAPaymentIsDelivered(t *testing.T) {
 	wantAll(t, out, "EVENT", event.ID, "order.paid", "default")
 	out = c.show(t, event.ID, string(outbox.Delivered))
 	wantAll(t, out, "endpoint erp", "200", "says OK")
+	out, _ = c.want(t, exitDone, "events", "list", "--state", "delivered", "--endpoint", "erp", "--type", "order.paid")
+	wantAll(t, out, event.ID)
+	out, _ = c.want(t, exitDone, "events", "list", "--state", "exhausted", "--json")
+	wantAll(t, out, `"items": []`)
+	_, err := c.want(t, exitUsage, "events", "list", "--state", "lost")
+	wantAll(t, err, "state: must be one of")
 	out, _ = c.want(t, exitDone, "events", "redeliver", event.ID)
 	wantAll(t, out, "1 delivery will be sent again")
 	if again := to.next(t); again.ID != event.ID {
@@ -119,7 +125,7 @@ func TestAPaymentIsDelivered(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &n); err != nil || n.Count == 0 || !n.DryRun {
 		t.Errorf("%v: %s", err, out)
 	}
-	_, err := c.want(t, exitFailed, "events", "show", "evt_none")
+	_, err = c.want(t, exitFailed, "events", "show", "evt_none")
 	wantAll(t, err, "no event of this id")
 	_, err = c.want(t, exitUsage, "events", "list", "--type", "order.payed")
 	wantAll(t, err, "type: must be one of")

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/notifyd/notifyd/client/simulator"
 )
 
 func demoCommand(a *app) *cobra.Command {
@@ -26,6 +28,10 @@ database and throw-away keys in a temporary folder, on free ports of this
 machine; sends notifications of WeChat Pay v2 and v3 and of Alipay over HTTP;
 shows what each of them did and what became of the orders; and stays until
 Ctrl-C, so that you can ask for yourself.`,
+		Example: `  notifyd demo
+  notifyd demo --once
+  notifyd demo --keep try`,
+		Annotations: endsWith(exitDone, exitFailed, exitUsage),
 		RunE: func(c *cobra.Command, _ []string) error {
 			d, err := newDemo(a, keep)
 			if err != nil {
@@ -50,6 +56,8 @@ type demo struct {
 	*app
 	dir  string
 	kept bool
+	keys *simulator.Keys
+	cast cast
 	log  *demoLog
 }
 
@@ -155,6 +163,9 @@ func (d *demo) serveShop(ctx context.Context) (ready chan demoAddresses, ended c
 	if !report.OK() {
 		d.printFindings(report)
 		return nil, nil, exitWith(exitConfig, "the configuration of the demo cannot be used")
+	}
+	if d.cast, err = newCast(conf, d.keys); err != nil {
+		return nil, nil, err
 	}
 	ready, ended = make(chan demoAddresses, 1), make(chan error, 1)
 	inner := *d.app

@@ -50,7 +50,11 @@ func (d *demo) play(ctx context.Context, shop *demoShop) (*demoTold, error) {
 	told := &demoTold{Folder: d.dir, Config: d.path("notifyd.yaml"), Log: d.path("notifyd.log"),
 		Public: "http://" + shop.public, Private: "http://" + shop.private, Token: shop.token.Reveal()}
 	var orders []string
-	for i, step := range story(d.now().Truncate(time.Second)) {
+	steps, err := d.cast.story(d.now().Truncate(time.Second))
+	if err != nil {
+		return nil, err
+	}
+	for i, step := range steps {
 		result, err := d.do(ctx, shop, i+1, step)
 		if err != nil {
 			return nil, fmt.Errorf("step %d, %s: %w", i+1, step.what, err)
@@ -83,7 +87,7 @@ func (d *demo) do(ctx context.Context, shop *demoShop, number int, step demoStep
 		r.Status = answer.status
 	} else {
 		request := fmt.Sprintf("demo-%02d", number)
-		status, body, err := shop.post(ctx, step.account, request, step.message)
+		status, body, err := shop.post(ctx, request, step.message)
 		if err != nil {
 			return r, err
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,8 +9,8 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/notifyd/notifyd/client/simulator"
 	"github.com/notifyd/notifyd/internal/config"
-	"github.com/notifyd/notifyd/internal/provider/forge"
 )
 
 // demoShop is the running server, seen from outside.
@@ -81,12 +80,11 @@ func (l *demoLog) of(ctx context.Context, request string) (demoVerdict, error) {
 }
 
 // post sends a message as its provider would.
-func (s *demoShop) post(ctx context.Context, account, request string, m forge.Message) (status int, body []byte, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.public+"/notify/"+account, bytes.NewReader(m.Body))
+func (s *demoShop) post(ctx context.Context, request string, m simulator.Message) (status int, body []byte, err error) {
+	r, err := m.Request(ctx, "http://"+s.public+m.Path)
 	if err != nil {
 		return 0, nil, err
 	}
-	r.Header = m.Header.Clone()
 	r.Header.Set("Request-Id", request) // WeChat Pay sends one as well
 	answer, err := s.http.Do(r)
 	if err != nil {

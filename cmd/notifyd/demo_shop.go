@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/notifyd/notifyd/client/simulator"
 	"github.com/notifyd/notifyd/internal/config"
-	"github.com/notifyd/notifyd/internal/provider/forge"
 )
 
 // The accounts of the demo. No real ones: WeChat Pay and Alipay know nothing of
@@ -36,29 +36,37 @@ accounts:
     api_v2_key_file: keys/api_v2_key
     api_v3_key_file: keys/api_v3_key
     public_keys:
-      - {id: %s, file: keys/wechatpay_pub.pem}
+      - {id: %s, file: simulator/wechat_public_key.pem}
     certificates:
-      - {file: keys/wechatpay_cert.pem}
+      - {file: simulator/wechat_platform_cert.pem}
+      - {file: simulator/wechat_platform_next_cert.pem}
   - name: alipay                         # POST /notify/alipay
     provider: alipay
     app_id: %q
     seller_id: %q
     public_keys:
-      - {file: keys/alipay_public_key.pem}
+      - {file: simulator/alipay_public_key.pem}
 `
+
+// apiKeyLength is that of both of WeChat Pay's API keys.
+const apiKeyLength = 32
 
 // writeShop fills the folder and returns the token of its admin API.
 func (d *demo) writeShop() (config.Secret, error) {
+	var err error
+	if d.keys, err = simulator.NewKeys(); err == nil {
+		err = d.keys.Save(d.path(simulatorFolder))
+	}
+	if err != nil {
+		return "", err
+	}
 	token := rand.Text()
-	for name, text := range map[string][]byte{
-		"keys/admin_token":           []byte(token + "\n"),
-		"keys/api_v2_key":            []byte(forge.WechatV2Key + "\n"),
-		"keys/api_v3_key":            []byte(forge.WechatV3Key + "\n"),
-		"keys/wechatpay_pub.pem":     forge.WechatPublicKey.PublicPEM(),
-		"keys/wechatpay_cert.pem":    forge.WechatCertificatePEM(),
-		"keys/alipay_public_key.pem": forge.AlipayKey.PublicPEM(),
+	for name, text := range map[string]string{
+		"keys/admin_token": token,
+		"keys/api_v2_key":  (rand.Text() + rand.Text())[:apiKeyLength],
+		"keys/api_v3_key":  (rand.Text() + rand.Text())[:apiKeyLength],
 	} {
-		if err := d.write(name, text); err != nil {
+		if err := d.write(name, []byte(text+"\n")); err != nil {
 			return "", err
 		}
 	}
@@ -69,7 +77,7 @@ func (d *demo) writeShop() (config.Secret, error) {
 // commands that the reader tries next look there.
 func (d *demo) writeConfig(public, private string) error {
 	return d.write("notifyd.yaml", fmt.Appendf(nil, demoConfig, public, private,
-		demoMchID, demoAppID, forge.WechatPublicKeyID, demoAliApp, demoSellerID))
+		demoMchID, demoAppID, d.keys.PublicKey.ID, demoAliApp, demoSellerID))
 }
 
 func (d *demo) write(name string, text []byte) error {

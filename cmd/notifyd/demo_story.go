@@ -1,25 +1,21 @@
 package main
 
 import (
-	"strings"
+	"bytes"
+	"errors"
 	"time"
 
-	"github.com/notifyd/notifyd/internal/provider/forge"
+	"github.com/notifyd/notifyd/client/simulator"
+	"github.com/notifyd/notifyd/internal/config"
 )
 
-// demoStep is one thing that happens in the demo: a message that is sent to an
-// account, or an order that the shop registers.
+// demoStep is one thing that happens in the demo: a message that is sent, or an
+// order that the shop registers.
 type demoStep struct {
 	who, what string
 	orders    []string
-	account   string // where the message is sent
-	message   forge.Message
+	message   simulator.Message
 	expectFen int64 // instead of a message: register the order with this amount
-}
-
-// story is what happens, in this order. Its messages are made at now.
-func story(now time.Time) []demoStep {
-	return append(wechatStory(now), alipayStory(now)...)
 }
 
 const (
@@ -28,83 +24,106 @@ const (
 	onWechat, onAlipay = "wechat", "alipay"
 )
 
-func wechatStory(now time.Time) []demoStep {
-	pay := func(number, txn string, fen int64) forge.WechatPayment {
-		return forge.WechatPayment{MchID: demoMchID, AppID: demoAppID, OutTradeNo: number, TransactionID: "420000000120260101000000" + txn, TotalFen: fen, Currency: "CNY", PaidAt: now}
-	}
-	v3 := func(s forge.WechatV3Signer, kind, original string, content []byte) forge.Message {
-		return s.Notify(forge.WechatEvent{Type: kind, OriginalType: original, CreatedAt: now, Content: content}, now)
-	}
-	paid := func(s forge.WechatV3Signer, p forge.WechatPayment) forge.Message {
-		return v3(s, "TRANSACTION.SUCCESS", "transaction", p.V3())
-	}
-	refund := func(p forge.WechatPayment, number string, fen int64) forge.WechatRefund {
-		return forge.WechatRefund{MchID: p.MchID, AppID: p.AppID, OutTradeNo: p.OutTradeNo, TransactionID: p.TransactionID,
-			OutRefundNo: number, RefundID: "50300000012026010100000" + number, TotalFen: p.TotalFen, RefundFen: fen, RefundedAt: now}
-	}
-	var real, stranger forge.WechatV3Signer
-	stranger.Key, stranger.Serial = forge.StrangerKey, forge.WechatSerial
-	publicKey := forge.WechatV3Signer{Key: forge.WechatPublicKey}
-
-	first := paid(real, pay("T1001", "1001", 1000))
-	probe := paid(real, pay("T1002", "1002", 1000))
-	probe.Header.Set("Wechatpay-Signature", "WECHATPAY/SIGNTEST/"+strings.Repeat("b", 41))
-	foreign := pay("T1002", "1002", 1000)
-	foreign.MchID = "1600000099"
-	third, fifth, sixth := pay("T1003", "1003", 500), pay("T1005", "1005", 1), pay("T1006", "1006", 3000)
-	outer, inner := refund(third, "R1003", 200).V2()
-	both := forge.WechatCombined{MchID: demoMchID, AppID: demoAppID, OutTradeNo: "C1007", Parts: []forge.WechatPayment{pay("T1007", "1007", 1200), pay("T1008", "1008", 800)}}
-
-	return []demoStep{
-		{who: shopName, what: "expects 10.00 yuan", orders: []string{"T1001"}, expectFen: 1000},
-		{who: v3Name, what: "paid 10.00", orders: []string{"T1001"}, account: onWechat, message: first},
-		{who: v3Name, what: "the same again, byte for byte", orders: []string{"T1001"}, account: onWechat, message: first},
-		{who: v3Name, what: "paid, signed by a stranger", orders: []string{"T1002"}, account: onWechat, message: paid(stranger, pay("T1002", "1002", 1000))},
-		{who: v3Name, what: "WeChat's own test of our check", orders: []string{"T1002"}, account: onWechat, message: probe},
-		{who: v3Name, what: "genuine, for another merchant", orders: []string{"T1002"}, account: onWechat, message: paid(real, foreign)},
-		{who: v2Name, what: "paid 5.00", orders: []string{"T1003"}, account: onWechat, message: forge.WechatV2Signer{}.Sign(third.V2())},
-		{who: v2Name, what: "refunded 2.00 (encrypted)", orders: []string{"T1003"}, account: onWechat, message: forge.WechatV2Signer{}.Seal(outer, inner)},
-		{who: shopName, what: "expects 20.00 yuan", orders: []string{"T1005"}, expectFen: 2000},
-		{who: v3Name, what: "paid 0.01 only", orders: []string{"T1005"}, account: onWechat, message: paid(real, fifth)},
-		{who: v3Name, what: "refunded 9.00, comes before paid", orders: []string{"T1006"}, account: onWechat, message: v3(real, "REFUND.SUCCESS", "refund", refund(sixth, "R1006", 900).V3())},
-		{who: v3Name, what: "paid 30.00, comes after its refund", orders: []string{"T1006"}, account: onWechat, message: paid(real, sixth)},
-		{who: v3Name, what: "two orders paid in one", orders: []string{"T1007", "T1008"}, account: onWechat, message: v3(publicKey, "TRANSACTION.SUCCESS", "transaction", both.V3())},
-	}
+// cast are those who send the demo's messages.
+type cast struct {
+	v3, v2, alipay *simulator.Simulator
+	publicKey      *simulator.Simulator // v3, signed with the public key
+	stranger       *simulator.Simulator // v3, signed with a key that is not WeChat Pay's
 }
 
-func alipayStory(now time.Time) []demoStep {
-	trade := func(number string, fen int64) forge.AlipayTrade {
-		return forge.AlipayTrade{AppID: demoAliApp, AuthAppID: demoAliApp, SellerID: demoSellerID, OutTradeNo: number,
-			TradeNo: "202601012200140000000000" + number[1:], TotalFen: fen, Subject: "龙井茶 & more", Created: now, NotifiedAt: now}
-	}
-	n := 0
-	send := func(t forge.AlipayTrade, status string) forge.AlipayTrade {
-		n++
-		t.Status, t.NotifyID = status, "20260101002220000000000000"+string(rune('a'+n))
-		if status != "WAIT_BUYER_PAY" {
-			t.Paid = now
+func newCast(conf *config.Config, keys *simulator.Keys) (cast, error) {
+	switched, wrong := *keys, *keys
+	switched.Platform = simulator.Certificate{Serial: keys.PublicKey.ID, PEM: keys.Platform.PEM, Private: keys.PublicKey.Private}
+	wrong.Platform.Private = keys.Alipay
+	var c cast
+	var faults []error
+	for _, part := range []struct {
+		into     **simulator.Simulator
+		keys     *simulator.Keys
+		account  string
+		protocol simulator.Protocol
+	}{
+		{&c.v3, keys, onWechat, simulator.WechatV3}, {&c.v2, keys, onWechat, simulator.WechatV2}, {&c.alipay, keys, onAlipay, simulator.Alipay},
+		{&c.publicKey, &switched, onWechat, simulator.WechatV3}, {&c.stranger, &wrong, onWechat, simulator.WechatV3},
+	} {
+		all, err := keyring{keys: part.keys}.simulators(conf, part.account, part.protocol)
+		if err != nil {
+			faults = append(faults, err)
+			continue
 		}
-		return t
+		*part.into = all[0]
 	}
-	refunded := func(t forge.AlipayTrade, status string, totalFen int64, number string) forge.AlipayTrade {
-		t = send(t, status)
-		t.RefundFen, t.OutBizNo, t.Refunded = totalFen, number, now
-		return t
-	}
-	var s forge.AlipaySigner
-	sign := func(t forge.AlipayTrade) forge.Message { return s.Sign(t.Form()) }
-	fourth, ninth := trade("T1004", 8800), trade("T1009", 1800)
-	cheap := send(trade("T1010", 990000), "TRADE_SUCCESS").Form()
-	signature := s.Signature(cheap.Text(forge.Rule{}))
-	cheap = cheap.With("total_amount", "9.90").With("sign_type", "RSA2")
+	return c, errors.Join(faults...)
+}
 
-	return []demoStep{
-		{who: aliName, what: "waits for the buyer", orders: []string{"T1004"}, account: onAlipay, message: sign(send(fourth, "WAIT_BUYER_PAY"))},
-		{who: aliName, what: "paid 88.00", orders: []string{"T1004"}, account: onAlipay, message: sign(send(fourth, "TRADE_SUCCESS"))},
-		{who: aliName, what: "refunded 30.00 of it", orders: []string{"T1004"}, account: onAlipay, message: sign(refunded(fourth, "TRADE_SUCCESS", 3000, "R1004a"))},
-		{who: aliName, what: "refunded 88.00 in all, closed", orders: []string{"T1004"}, account: onAlipay, message: sign(refunded(fourth, "TRADE_CLOSED", 8800, "R1004b"))},
-		{who: aliName, what: "paid 18.00, in GBK", orders: []string{"T1009"}, account: onAlipay, message: s.Sign(send(ninth, "TRADE_SUCCESS").Form().GBK("GBK"))},
-		{who: aliName, what: "waits for the buyer, out of order", orders: []string{"T1009"}, account: onAlipay, message: sign(send(ninth, "WAIT_BUYER_PAY"))},
-		{who: aliName, what: "paid, amount changed on the way", orders: []string{"T1010"}, account: onAlipay, message: s.Send(cheap, signature)},
-	}
+// story is what happens, in this order. Its messages are made at now.
+func (c cast) story(now time.Time) ([]demoStep, error) {
+	s := &storyteller{cast: c, now: now}
+	s.wechat()
+	s.alipayTrades()
+	return s.steps, s.err
+}
+
+// storyteller gathers the steps.
+type storyteller struct {
+	cast
+	now   time.Time
+	steps []demoStep
+	err   error
+}
+
+func (s *storyteller) order(number string, fen int64) simulator.Order {
+	return simulator.Order{OutTradeNo: number, AmountFen: fen, PaidAt: s.now}
+}
+
+func (s *storyteller) expects(number string, fen int64, what string) {
+	s.steps = append(s.steps, demoStep{who: shopName, what: what, orders: []string{number}, expectFen: fen})
+}
+
+func (s *storyteller) says(who, what string, n simulator.Notification, orders ...string) {
+	s.steps = append(s.steps, demoStep{who: who, what: what, orders: orders, message: n.At(s.now)})
+}
+
+// must notes what could not be made.
+func (s *storyteller) must(n simulator.Notification, err error) simulator.Notification {
+	s.err = errors.Join(s.err, err)
+	return n
+}
+
+func (s *storyteller) refund(by *simulator.Simulator, o simulator.Order, fen, totalFen int64) simulator.Notification {
+	return s.must(by.Refund(o, simulator.Refund{AmountFen: fen, TotalFen: totalFen, At: s.now}))
+}
+
+func (s *storyteller) wechat() {
+	first, second, third := s.order("T1001", 1000), s.order("T1002", 1000), s.order("T1003", 500)
+	fifth, sixth := s.order("T1005", 1), s.order("T1006", 3000)
+	seventh, eighth := s.order("T1007", 1200), s.order("T1008", 800)
+
+	s.expects("T1001", 1000, "expects 10.00 yuan")
+	s.says(v3Name, "paid 10.00", s.v3.Payment(first), "T1001")
+	s.says(v3Name, "the same again, byte for byte", s.v3.Payment(first), "T1001")
+	s.says(v3Name, "paid, signed by a stranger", s.stranger.Payment(second), "T1002")
+	s.says(v3Name, "WeChat's own test of our check", s.v3.Payment(second).Probe(), "T1002")
+	s.says(v3Name, "genuine, for another merchant", s.must(s.v3.Payment(second).With(simulator.Set("mchid", "1600000099"))), "T1002")
+	s.says(v2Name, "paid 5.00", s.v2.Payment(third), "T1003")
+	s.says(v2Name, "refunded 2.00 (encrypted)", s.refund(s.v2, third, 200, 0), "T1003")
+	s.expects("T1005", 2000, "expects 20.00 yuan")
+	s.says(v3Name, "paid 0.01 only", s.v3.Payment(fifth), "T1005")
+	s.says(v3Name, "refunded 9.00, comes before paid", s.refund(s.v3, sixth, 900, 0), "T1006")
+	s.says(v3Name, "paid 30.00, comes after its refund", s.v3.Payment(sixth), "T1006")
+	s.says(v3Name, "two orders paid in one", s.must(s.publicKey.Combined("C1007", seventh, eighth)), "T1007", "T1008")
+}
+
+func (s *storyteller) alipayTrades() {
+	fourth, ninth, tenth := s.order("T1004", 8800), s.order("T1009", 1800), s.order("T1010", 990000)
+
+	s.says(aliName, "waits for the buyer", s.must(s.alipay.Waiting(fourth)), "T1004")
+	s.says(aliName, "paid 88.00", s.alipay.Payment(fourth), "T1004")
+	s.says(aliName, "refunded 30.00 of it", s.refund(s.alipay, fourth, 3000, 3000), "T1004")
+	s.says(aliName, "refunded 88.00 in all, closed", s.refund(s.alipay, fourth, 5800, 8800), "T1004")
+	s.says(aliName, "paid 18.00, in GBK", s.alipay.Payment(ninth).InGBK("GBK"), "T1009")
+	s.says(aliName, "waits for the buyer, out of order", s.must(s.alipay.Waiting(ninth)), "T1009")
+	s.says(aliName, "paid, amount changed on the way", s.alipay.Payment(tenth), "T1010")
+	last := &s.steps[len(s.steps)-1].message
+	last.Body = bytes.Replace(last.Body, []byte("total_amount=9900.00"), []byte("total_amount=9.90"), 1)
 }

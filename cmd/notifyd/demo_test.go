@@ -153,6 +153,10 @@ func TestDemoStaysUntilASignal(t *testing.T) {
 	if c, list, e := runIn("orders", "list", "--config", d.Config, "--status", "refunded"); c != exitDone || !strings.Contains(list, "T1004") {
 		t.Errorf("orders list: exit code %d\n%s%s", c, list, e)
 	}
+	// Its keys are those of a simulated provider: anybody can go on with them.
+	if c, sent, e := runIn("simulate", "payment", "--config", d.Config, "--order", "T2001"); c != exitDone || !strings.Contains(sent, "200  acked") {
+		t.Errorf("simulate: exit code %d\n%s%s", c, sent, e)
+	}
 	end()
 	select {
 	case c := <-code:

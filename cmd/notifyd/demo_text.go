@@ -59,11 +59,10 @@ func (r *demoResult) now() string {
 
 // painted colours verdicts and conflicts once the columns stand.
 func painted(text []byte) []byte {
-	const red, green, yellow, off = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"
 	return []byte(strings.NewReplacer(
-		" accepted ", " "+green+"accepted"+off+" ",
-		" refused ", " "+red+"refused"+off+" ",
-		" conflict ", " "+yellow+"conflict"+off+" ",
+		" accepted ", " "+inColour(green, "accepted")+" ",
+		" refused ", " "+inColour(red, "refused")+" ",
+		" conflict ", " "+inColour(yellow, "conflict")+" ",
 	).Replace(string(text)))
 }
 
@@ -100,5 +99,6 @@ func (t *demoTold) tries() []byte {
 	fmt.Fprintf(&b, "  curl -sS %s/readyz\n  curl -sS %s/metrics\n", t.Private, t.Private)
 	fmt.Fprintf(&b, "  notifyd orders list --config %s\n", t.Config)
 	fmt.Fprintf(&b, "  notifyd orders show T1001 --config %s\n", t.Config)
+	fmt.Fprintf(&b, "  notifyd simulate refund-partial --config %s\n", t.Config)
 	return b.Bytes()
 }

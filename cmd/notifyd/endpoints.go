@@ -24,7 +24,10 @@ func listEndpointsCommand(a *app, r *reach) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List endpoints and what waits at them",
-		RunE:  printList(a, r, adminPath("endpoints"), filters{}, endpointsTable),
+		Example: `  notifyd endpoints list
+  notifyd endpoints list --json`,
+		Annotations: asksServer(),
+		RunE:        printList(a, r, adminPath("endpoints"), filters{}, endpointsTable),
 	}
 }
 
@@ -53,9 +56,11 @@ func endpointState(e *httpapi.EndpointView) string {
 func endpointCommand(a *app, r *reach, verb, short string) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
-		Use:   verb + " NAME",
-		Short: short,
-		Args:  cobra.ExactArgs(1),
+		Use:         verb + " NAME",
+		Short:       short,
+		Example:     "  notifyd endpoints " + verb + " shop",
+		Annotations: asksServer(),
+		Args:        cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			var body any
 			if reason != "" {
@@ -91,7 +96,9 @@ func testEndpointCommand(a *app, r *reach) *cobra.Command {
 		Short: "Post a signed test event to an endpoint and show what it answers",
 		Long: `test posts an event of the type endpoint.test, signed like any other. It is about
 nothing, and is sent once. The exit code is 0 when the endpoint answered 2xx.`,
-		Args: cobra.ExactArgs(1),
+		Example:     `  notifyd endpoints test shop`,
+		Annotations: asksServer(),
+		Args:        cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := r.client(a)
 			if err != nil {

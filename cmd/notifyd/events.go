@@ -26,10 +26,15 @@ func listEventsCommand(a *app, r *reach) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List events, newest first",
-		RunE:  printList(a, r, adminPath("events"), f, eventsTable),
+		Example: `  notifyd events list --order T1001
+  notifyd events list --type order.conflict --since 2026-01-01T00:00:00+08:00`,
+		Annotations: asksServer(),
+		RunE:        printList(a, r, adminPath("events"), f, eventsTable),
 	}
 	f.flag(c, "type", "type", "only those of a `type`, for instance order.paid")
 	f.flag(c, "order", "out_trade_no", "only those about an order `number`")
+	f.flag(c, "endpoint", "endpoint", "only those with a delivery at an `endpoint`")
+	f.flag(c, "state", "state", "only those with a delivery in a `state`: pending, delivered or exhausted; with --endpoint: there")
 	f.common(c)
 	return c
 }
@@ -62,9 +67,11 @@ func dash(s string) string {
 
 func showEventCommand(a *app, r *reach) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show ID",
-		Short: "Show an event, where it was delivered and what was answered",
-		Args:  cobra.ExactArgs(1),
+		Use:         "show ID",
+		Short:       "Show an event, where it was delivered and what was answered",
+		Example:     `  notifyd events show evt_01KE0000000000000000000000`,
+		Annotations: asksServer(),
+		Args:        cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := r.client(a)
 			if err != nil {
@@ -99,7 +106,7 @@ func eventText(s *httpapi.EventStory) []byte {
 	t.row("notification\t%s", orDash(s.NotificationID))
 	if len(s.Deliveries) == 0 {
 		t.row("")
-		t.row("it was for no endpoint")
+		t.row("it was for no endpoint, or its deliveries are past their retention time")
 	}
 	for _, d := range s.Deliveries {
 		t.row("")
@@ -145,7 +152,10 @@ func redeliverCommand(a *app, r *reach) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "redeliver ID",
 		Short: "Deliver an event again, from the beginning of the schedule",
-		Args:  cobra.ExactArgs(1),
+		Example: `  notifyd events redeliver evt_01KE0000000000000000000000
+  notifyd events redeliver evt_01KE0000000000000000000000 --endpoint shop`,
+		Annotations: asksServer(),
+		Args:        cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			query := url.Values{}
 			if endpoint != "" {
@@ -166,6 +176,10 @@ func recoverCommand(a *app, r *reach) *cobra.Command {
 		Short: "Deliver again what was given up, or what a filter selects",
 		Long: `recover delivers again, oldest event first. Without a filter it takes all
 deliveries that are exhausted; --dry-run only says how many there are.`,
+		Example: `  notifyd events recover --dry-run
+  notifyd events recover --endpoint shop
+  notifyd events recover --state delivered --order T1001`,
+		Annotations: asksServer(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			body := map[string]any{"dry_run": dryRun}
 			for parameter, values := range f.query() {

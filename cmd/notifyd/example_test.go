@@ -75,7 +75,7 @@ func TestExampleShowsDefaults(t *testing.T) {
 	}
 	d, _ := config.Load(empty, noEnv)
 	if c.Listen != d.Listen || c.Admin.Listen != d.Admin.Listen || c.Orders != d.Orders || c.DrainDelay != d.DrainDelay ||
-		c.ShutdownTimeout != d.ShutdownTimeout || c.Retention != d.Retention {
+		c.ShutdownTimeout != d.ShutdownTimeout || c.Retention != d.Retention || c.Refused != d.Refused {
 		t.Errorf("the example says %+v, the defaults are %+v", c, d)
 	}
 }

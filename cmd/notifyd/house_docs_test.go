@@ -218,8 +218,8 @@ func TestHouseThreats(t *testing.T) {
 // metric is explained, and nothing is explained that is not there.
 func TestHouseCodesAndMetricsAreExplained(t *testing.T) {
 	for document, form := range map[string]*regexp.Regexp{
-		"docs/refusal-codes.md": regexp.MustCompile(`\b(?:` + strings.Join(codeFamilies(t), "|") + `)\.[a-z0-9_]+`),
-		"docs/operations.md":    regexp.MustCompile(`\bnotifyd_[a-z0-9_]*[a-z]\b`),
+		"docs/codes.md":      regexp.MustCompile(`\b(?:` + strings.Join(codeFamilies(t), "|") + `)\.[a-z0-9_]+`),
+		"docs/operations.md": regexp.MustCompile(`\bnotifyd_[a-z0-9_]*[a-z]\b`),
 	} {
 		explained := map[string]bool{}
 		for _, name := range form.FindAllString(readHouseFile(t, document), -1) {

@@ -46,32 +46,43 @@ var importLaw = map[string]allowed{
 	"internal/provider":                {ours: []string{"internal/order"}},
 	"internal/provider/forge":          {ours: []string{"internal/order", "internal/provider"}, theirs: []string{xtext}},
 	"internal/provider/forge/captures": {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}},
+	"internal/provider/mend":           {theirs: []string{xtext}}, // shared by the adapters' examinations: what proxies and frameworks do is the same for all
 	"internal/provider/providertest":   {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}, theirs: []string{xtext, cmp, rapid}},
 	"internal/outbox":                  {},
+	"internal/outbox/outboxtest":       {}, // a shop is a stranger: it knows HTTP and what an event looks like
 	"internal/idempotency":             {},
 	"internal/config":                  {theirs: []string{yaml}},
-	"internal/store":                   {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/sqlite", "internal/store/postgres"}},
-	"internal/store/sqlite":            {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{sqlite, goose, xsys}},
-	"internal/store/postgres":          {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store/", "migrations"}, theirs: []string{pgx, goose}},
-	"internal/store/row":               {ours: []string{"internal/order", "internal/outbox", "internal/idempotency"}},
-	"internal/store/storetest":         {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/store"}, theirs: []string{cmp, rapid}},
+	"internal/redact":                  {ours: []string{"internal/provider"}},
+	"internal/refusal":                 {ours: []string{"internal/order"}}, // a capture's form and a store's errors
+	"internal/store":                   {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/"}},
+	"internal/store/sqlite":            {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/", "migrations"}, theirs: []string{sqlite, goose, xsys}},
+	"internal/store/postgres":          {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/", "migrations"}, theirs: []string{pgx, goose}},
+	"internal/store/row":               {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal"}},
+	"internal/store/storetest":         {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store", "migrations"}, theirs: []string{cmp, rapid}},
 	"internal/store/postgres/pgtest":   {ours: []string{"internal/store/postgres", "migrations"}, theirs: []string{pgx}},
-	"internal/httpapi":                 {ours: []string{"internal/order", "internal/provider", "internal/outbox", "internal/idempotency"}, theirs: []string{chi, huma, prometheus, ulid}},
-	"internal/crashtest":               {}, // tests of the whole program from outside
+	"internal/httpapi":                 {ours: []string{"internal/order", "internal/provider", "internal/outbox", "internal/idempotency", "internal/refusal"}, theirs: []string{chi, huma, prometheus, ulid}},
+	"internal/doctor":                  {ours: []string{"internal/provider", "internal/store"}}, // judges what both say; calls nobody itself
+	"internal/crashtest":               {},                                                      // tests of the whole program from outside
 	"internal/admin":                   {ours: []string{"internal/httpapi"}},
 	"migrations":                       {},
 	"client":                           {theirs: []string{retry}}, // public: nothing of what is internal
+	// Public too, but it forges, and there is one forge: nothing of it stands in
+	// what the package exports.
+	"client/simulator": {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}},
+	// Plays what the simulator makes, and knows a server by its public API alone.
+	"client/simulator/play": {ours: []string{"client", "client/simulator"}},
 }
 
 // adapterLaw holds for every provider's adapter: the contract, the domain, the
 // text encodings that providers use, and its own SDK. Never another adapter, a
 // store or the edge.
-var adapterLaw = allowed{ours: []string{"internal/order", "internal/provider"}, theirs: []string{xtext, wechatSDK, alipaySDK}}
+var adapterLaw = allowed{ours: []string{"internal/order", "internal/provider", "internal/provider/mend"}, theirs: []string{xtext, wechatSDK, alipaySDK}}
 
 // beyondLaw is what only the tests of a folder may import besides.
 var beyondLaw = map[string][]string{
 	"internal/alipay":    {yaml}, // options as a file writes them
 	"internal/wechat":    {yaml},
+	"cmd/notifyd":        {xsys},        // makes pseudo terminals
 	"internal/crashtest": {sqlite},      // looks into a file that the program left
 	"client":             {sqlite, pgx}, // the inbox runs in a merchant's own database
 }
@@ -221,7 +232,8 @@ func TestHouseMessagesOpenNothing(t *testing.T) {
 // client needs one.
 func TestHouseBinaryIsLean(t *testing.T) {
 	forbidden := slices.Concat(testTools, []string{"testing", alipaySDK,
-		houseModule + "/internal/provider/providertest", houseModule + "/internal/store/storetest", houseModule + "/internal/store/postgres/pgtest"})
+		houseModule + "/internal/provider/providertest", houseModule + "/internal/store/storetest", houseModule + "/internal/store/postgres/pgtest",
+		houseModule + "/internal/outbox/outboxtest"})
 	for _, p := range listPackages(t, "-deps", "./cmd/notifyd") {
 		if names(forbidden, p.ImportPath) {
 			t.Errorf("the program contains %s", p.ImportPath)

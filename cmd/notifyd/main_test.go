@@ -23,9 +23,14 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
+			if err := serveSilence(env); err != nil {
+				return err
+			}
 			return writeKeys(filepath.Join(env.WorkDir, "keys"))
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "captures": copyCaptures, "serving": serving},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "captures": copyCaptures, "serving": serving,
+			"simulated": simulatedShop, "cheating": cheating, "interrupted": interrupted, "onterminal": onTerminal,
+			"kept": awaitKept, "id": takeID},
 	})
 }
 
@@ -57,6 +62,7 @@ func writeKeys(dir string) error {
 		"alipay_bare.txt":  []byte(forge.AlipayKey.PublicBase64()),
 		"wechat_pub.pem":   forge.WechatPublicKey.PublicPEM(),
 		"platform.pem":     forge.PlatformKey.CertificatePEM(tenpay),
+		"own_public.txt":   []byte(forge.MerchantKey.PublicBase64()),
 		"private.pem":      forge.MerchantKey.PrivatePEM(),
 		"api_v2_key":       []byte("ThrowAwayKeyForTests000000000001\n"),
 		"api_v3_key":       []byte("ThrowAwayKeyForTests000000000002\n"),

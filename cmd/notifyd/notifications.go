@@ -7,16 +7,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/notifyd/notifyd/internal/httpapi"
 	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/refusal"
 )
 
 func notificationsCommand(a *app) *cobra.Command {
 	r := &reach{}
-	c := group("notifications", "List and show what a running server has received", `notifications asks the admin API of a running server. It takes the server's
+	c := group("notifications", "List, show and export what a running server has received", `notifications asks the admin API of a running server. It takes the server's
 address and token from its configuration (--config), or by hand (--server and
---token-file). Refused messages are not kept: the server's log tells of them.`)
+--token-file).
+
+Of messages that were refused the last ones are kept, for people to find out why:
+list --verdict refused shows them. Their ids begin with ref_, and what they say
+was proven in nothing.`)
 	r.flags(c)
-	c.AddCommand(listNotificationsCommand(a, r), showNotificationCommand(a, r))
+	c.AddCommand(listNotificationsCommand(a, r), showNotificationCommand(a, r), exportCommand(a, r))
 	return c
 }
 
@@ -25,8 +31,20 @@ func listNotificationsCommand(a *app, r *reach) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List notifications, newest first",
-		RunE:  printList(a, r, adminPath("notifications"), f, notificationsTable),
+		Example: `  notifyd notifications list --outcome conflict
+  notifyd notifications list --order T1001 --json
+  notifyd notifications list --verdict refused --account wechat --code wx.signature`,
+		Annotations: asksServer(),
+		RunE: func(c *cobra.Command, args []string) error {
+			path := adminPath("notifications")
+			if *f["verdict"] == verdictRefused {
+				return printList(a, r, path, f, refusedTable)(c, args)
+			}
+			return printList(a, r, path, f, notificationsTable)(c, args)
+		},
 	}
+	f.flag(c, "verdict", "verdict", "accepted (default), or refused: the last `ones` that were refused")
+	f.flag(c, "code", "code", "with --verdict refused: only those refused for a `reason`, for instance wx.signature")
 	f.flag(c, "outcome", "outcome", "only those of an `outcome`, for instance conflict")
 	f.flag(c, "kind", "kind", "only those of a `kind`, for instance refund")
 	f.flag(c, "order", "out_trade_no", "only those that name an order `number`")
@@ -63,8 +81,12 @@ func showNotificationCommand(a *app, r *reach) *cobra.Command {
 	var raw, capture bool
 	c := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a notification and what its facts did",
-		Args:  one("ID"),
+		Short: "Show a notification and what its facts did, or a refused one and why",
+		Example: `  notifyd notifications show ntf_01KE0000000000000000000000
+  notifyd notifications show ntf_01KE0000000000000000000000 --capture >one.http
+  notifyd notifications show --raw ref_01KE0000000000000000000000`,
+		Annotations: asksServer(),
+		Args:        one("ID"),
 		RunE: func(c *cobra.Command, args []string) error {
 			parts := []string{"notifications", args[0]}
 			switch {
@@ -87,6 +109,13 @@ func showNotificationCommand(a *app, r *reach) *cobra.Command {
 				return a.print(answer.body)
 			case r.asJSON:
 				return a.printAnswer(answer)
+			}
+			if refusal.IsID(args[0]) {
+				var n httpapi.RefusedView
+				if err := client.read(answer, &n); err != nil {
+					return err
+				}
+				return a.print(refusedText(&n))
 			}
 			var n order.NotificationView
 			if err := client.read(answer, &n); err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -51,7 +50,10 @@ func registerCommand(a *app, r *reach) *cobra.Command {
 		Long: `register says which amount an order must be paid with. A payment of another
 amount is then a conflict and does not move the order. The same registration
 again changes nothing.`,
-		Args: one("OUT_TRADE_NO"),
+		Example: `  notifyd orders register T1001 --amount-fen 1000
+  notifyd orders register T1001 --amount-fen 1000 --expires-at 2026-01-02T15:04:05+08:00`,
+		Annotations: asksServer(),
+		Args:        one("OUT_TRADE_NO"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !c.Flags().Changed("amount-fen") {
 				return exitWith(exitUsage, "--amount-fen is missing: the amount in fen, 1000 for 10 yuan")
@@ -96,31 +98,21 @@ func (f *fenFlag) Set(text string) error {
 func (f *fenFlag) String() string { return "" } // there is no default to show
 func (f *fenFlag) Type() string   { return "fen" }
 
-func showOrderCommand(a *app, r *reach) *cobra.Command {
-	return orderCommand(a, r, "show", "Show an order with its payments, refunds, history and notifications", func(ctx context.Context, client *adminClient, number string, query url.Values) (adminAnswer, error) {
-		return client.ask(ctx, http.MethodGet, adminPath("orders", number), query, nil)
-	})
-}
-
+// moveCommand is what the merchant does to an order, which is shown afterwards.
 func moveCommand(a *app, r *reach, verb, short string) *cobra.Command {
-	return orderCommand(a, r, verb, short, func(ctx context.Context, client *adminClient, number string, query url.Values) (adminAnswer, error) {
-		return client.ask(ctx, http.MethodPost, adminPath("orders", number, verb), query, nil)
-	})
-}
-
-// orderCommand is a command about one order, which is shown afterwards.
-func orderCommand(a *app, r *reach, verb, short string, ask func(context.Context, *adminClient, string, url.Values) (adminAnswer, error)) *cobra.Command {
 	var merchant string
 	c := &cobra.Command{
-		Use:   verb + " OUT_TRADE_NO",
-		Short: short,
-		Args:  one("OUT_TRADE_NO"),
+		Use:         verb + " OUT_TRADE_NO",
+		Short:       short,
+		Example:     "  notifyd orders " + verb + " T1001",
+		Annotations: asksServer(),
+		Args:        one("OUT_TRADE_NO"),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := r.client(a)
 			if err != nil {
 				return err
 			}
-			answer, err := ask(c.Context(), client, args[0], ofMerchant(merchant))
+			answer, err := client.ask(c.Context(), http.MethodPost, adminPath("orders", args[0], verb), ofMerchant(merchant), nil)
 			if err != nil {
 				return err
 			}
@@ -182,7 +174,10 @@ func listOrdersCommand(a *app, r *reach) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List orders, newest first",
-		RunE:  printList(a, r, adminPath("orders"), f, ordersTable),
+		Example: `  notifyd orders list --status paid
+  notifyd orders list --provider alipay --limit 200 --json`,
+		Annotations: asksServer(),
+		RunE:        printList(a, r, adminPath("orders"), f, ordersTable),
 	}
 	f.flag(c, "status", "status", "only those of a `status`, for instance paid")
 	f.page(c)

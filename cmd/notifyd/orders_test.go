@@ -72,7 +72,7 @@ func TestOrdersFromRegistrationToCompletion(t *testing.T) {
 	wantAll(t, out, "shipped")
 	c.want(t, exitDone, "orders", "complete", "T1")
 	out, _ = c.want(t, exitDone, "orders", "show", "T1")
-	wantAll(t, out, "completed", "2026-01-01 12:00:00", "PAYMENT", "accepted", "VERSION", "NOTIFICATION", "applied")
+	wantAll(t, out, "completed", "2026-01-01 12:00:00", "PAYMENT", "accepted", "version 4", "notification ntf_", "applied")
 	out, err = c.want(t, exitDone, "orders", "list", "--status", "completed")
 	wantAll(t, out, "ORDER", "T1", "10.00", "alipay")
 	if err != "" {

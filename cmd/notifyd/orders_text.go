@@ -72,15 +72,20 @@ func (a *app) printStory(client *adminClient, answer adminAnswer, asJSON bool) e
 }
 
 func storyText(s *order.StoryView) []byte {
-	t := newTable()
-	t.row("order\t%s", shown(s.OutTradeNo))
-	t.row("merchant\t%s", shown(s.Merchant))
-	t.row("status\t%s", statusOf(s.View))
-	t.row("amount\t%s\t%s", amountOf(s.View), whoseAmount(s.View))
-	t.row("paid\t%s\t%s", yuan(s.PaidFen, s.Currency), clockTime(s.PaidAt))
-	t.row("refunded\t%s", yuan(s.RefundedFen, s.Currency))
-	parts := [][]byte{t.text(), paymentsTable(s), refundsTable(s), historyTable(s), orderNotifications(s)}
+	parts := [][]byte{orderText(s.View), paymentsTable(s), refundsTable(s), historyTable(s), orderNotifications(s)}
 	return bytes.Join(withoutEmpty(parts), []byte("\n"))
+}
+
+// orderText is an order without its lists.
+func orderText(o order.View) []byte {
+	t := newTable()
+	t.row("order\t%s", shown(o.OutTradeNo))
+	t.row("merchant\t%s", shown(o.Merchant))
+	t.row("status\t%s", statusOf(o))
+	t.row("amount\t%s\t%s", amountOf(o), whoseAmount(o))
+	t.row("paid\t%s\t%s", yuan(o.PaidFen, o.Currency), clockTime(o.PaidAt))
+	t.row("refunded\t%s", yuan(o.RefundedFen, o.Currency))
+	return t.text()
 }
 
 func withoutEmpty(parts [][]byte) (kept [][]byte) {

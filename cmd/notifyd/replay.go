@@ -36,6 +36,7 @@ a why. It stops at the first capture that could not be committed, because the
 later ones may build on it. Replaying twice changes nothing the second time.`,
 		Example: `  notifyd replay --config notifyd.yaml captures/
   notifyd replay --to http://127.0.0.1:8080 refund.http`,
+		Annotations: endsWith(exitDone, exitFailed, exitUsage, exitConfig, exitUnreachable, exitRefused, exitInterrupted),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("name the captures to replay, or a folder of .http files")

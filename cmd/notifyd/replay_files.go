@@ -64,6 +64,9 @@ func checkCaptures(ctx context.Context, paths []string, check func(captured) err
 		}
 		c, err := readCapture(path)
 		if err == nil {
+			err = c.complete()
+		}
+		if err == nil {
 			err = check(c)
 		}
 		if err != nil {
@@ -105,6 +108,18 @@ func readCapture(path string) (captured, error) {
 		return captured{}, exitWith(exitUsage, "%s: %w", path, err)
 	}
 	return c, nil
+}
+
+// complete refuses a capture that says itself that its body is not the one that
+// was sent: no signature over it can hold, and that would look like another fault.
+func (c captured) complete() error {
+	switch {
+	case c.Cut != "":
+		return fmt.Errorf("%s holds a part of its body only (%s: %s): it cannot be played", c.path, provider.MarkCut, c.Cut)
+	case c.Redacted != "":
+		return fmt.Errorf("%s was redacted (%s: %s): what is left cannot be proven", c.path, provider.MarkRedacted, c.Redacted)
+	}
+	return nil
 }
 
 // request is the capture as a server would have it.

@@ -40,7 +40,7 @@ func newShow(a *app, paths []string, asJSON bool) *show {
 	for _, path := range paths {
 		s.width = max(s.width, len(path))
 	}
-	s.bar = newBar(a.err, len(paths), isTerminal(a.err))
+	s.bar = newBar(a.err, "replay", len(paths), isTerminal(a.err))
 	return s
 }
 
@@ -48,14 +48,15 @@ func newShow(a *app, paths []string, asJSON bool) *show {
 // terminal.
 const barRedraw = 100 * time.Millisecond
 
-func newBar(w io.Writer, total int, visible bool) *progressbar.ProgressBar {
+func newBar(w io.Writer, what string, total int, visible bool) *progressbar.ProgressBar {
 	return progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(visible),
 		progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(barRedraw),
-		progressbar.OptionClearOnFinish(), progressbar.OptionSetDescription("replay"))
+		progressbar.OptionClearOnFinish(), progressbar.OptionSetDescription(what))
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal says whether somebody sits at an end: what is read or written.
+func isTerminal(end any) bool {
+	f, ok := end.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

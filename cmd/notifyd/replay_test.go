@@ -239,7 +239,7 @@ func TestReplayBar(t *testing.T) {
 		visible bool
 	}{{&hidden, false}, {&drawn, true}} {
 		s := &show{app: &app{stdio: stdio{out: c.w, err: io.Discard}, now: time.Now}, total: 2, verdicts: map[string]int{},
-			bar: newBar(c.w, 2, c.visible)}
+			bar: newBar(c.w, "replay", 2, c.visible)}
 		for range 2 {
 			if err := s.add(played{File: "a.http", Verdict: verdictRefused}); err != nil {
 				t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/notifyd/notifyd/internal/store"
 )
 
 // stdio is what a run talks to: data goes to out, everything else to err.
@@ -28,6 +30,8 @@ type app struct {
 	stdio
 	env func(string) (string, bool)
 	now func() time.Time
+	// disk asks a file system for the doctor; nil: the system's own way.
+	disk func(path string) (*store.Disk, error)
 }
 
 // Exit codes. Source: section 7 of the outside contract.
@@ -64,15 +68,18 @@ func exitWith(code int, format string, args ...any) error {
 
 // run is the whole program.
 func run(ctx context.Context, args []string, env func(string) (string, bool), io stdio) int {
-	a := &app{stdio: io, env: env, now: time.Now}
+	return (&app{stdio: io, env: env, now: time.Now}).run(ctx, args)
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
 	if err := checkToolchain(runtime.Version()); err != nil {
 		return a.end(ctx, nil, err)
 	}
 	root := rootCommand(a)
 	root.SetArgs(args)
-	root.SetIn(io.in)
-	root.SetOut(io.out)
-	root.SetErr(io.err)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
 	command, err := root.ExecuteContextC(ctx)
 	return a.end(ctx, command, err)
 }
@@ -90,12 +97,17 @@ them, decides what each means for its order, and answers who asks.`,
 		RunE:          needsCommand,
 	}
 	root.SetVersionTemplate("notifyd {{.Version}}\n")
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
-	root.AddCommand(serveCommand(a), checkCommand(a), replayCommand(a), ordersCommand(a), notificationsCommand(a),
-		eventsCommand(a), endpointsCommand(a),
-		demoCommand(a), versionCommand(a))
+	root.AddCommand(serveCommand(a), checkCommand(a), replayCommand(a), simulateCommand(a), verifyCommand(a), ordersCommand(a), notificationsCommand(a),
+		eventsCommand(a), endpointsCommand(a), doctorCommand(a),
+		demoCommand(a), versionCommand(a), initCommand(a),
+		completionCommand(a), manCommand(a))
+	help := helpCommand(a)
+	root.SetHelpCommand(help)
+	root.AddCommand(help)
 	refuseByUsage(root)
+	completeAll(a, root)
+	helpWithExits(root)
 	return root
 }
 
@@ -105,6 +117,17 @@ func refuseByUsage(parent *cobra.Command) {
 		c.Args = usage(c.Args)
 		refuseByUsage(c)
 	}
+}
+
+// helpWithExits puts exit codes below the help of each command.
+func helpWithExits(root *cobra.Command) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		help(c, args)
+		if noted := c.Annotations[exitNote]; noted != "" {
+			fmt.Fprint(c.OutOrStdout(), "\n"+exitHelp(noted))
+		}
+	})
 }
 
 // needsCommand is what a command does that only holds others. Nothing was asked

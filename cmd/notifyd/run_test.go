@@ -163,7 +163,7 @@ func loadFakes(t *testing.T, text string) (*config.Config, map[string]account, *
 	if c == nil || !report.OK() {
 		t.Fatal(report.Errors)
 	}
-	return c, loadAccounts(c, map[string]builder{"fake": builds(newFake)}, report), report
+	return c, loadAccounts(c, map[string]builder{"fake": builds(newFake, nil, nil)}, report), report
 }
 
 func wantFindings(t *testing.T, got config.Findings, want ...string) {

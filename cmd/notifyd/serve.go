@@ -21,6 +21,7 @@ import (
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
 	"github.com/notifyd/notifyd/internal/provider"
+	"github.com/notifyd/notifyd/internal/refusal"
 	"github.com/notifyd/notifyd/internal/store"
 )
 
@@ -32,6 +33,9 @@ func serveCommand(a *app) *cobra.Command {
 		Long: `serve opens the public listener, to which the providers post, and the private
 one, and says so on stderr when both are open. It ends on SIGTERM or SIGINT and
 reads key files again on SIGHUP.`,
+		Example: `  notifyd serve
+  notifyd serve --config /etc/notifyd/notifyd.yaml`,
+		Annotations: endsWith(exitDone, exitFailed, exitUsage, exitConfig, exitUnreachable),
 		RunE: func(c *cobra.Command, _ []string) error {
 			log, err := newLog(a.err, format)
 			if err != nil {
@@ -74,6 +78,7 @@ type daemon struct {
 	log      *slog.Logger
 	db       store.DB
 	recorder *order.Recorder
+	keeper   *refusal.Keeper
 	server   *httpapi.Server
 
 	sequencer       *order.Sequencer
@@ -129,8 +134,9 @@ func (d *daemon) run(ctx context.Context, end context.CancelCauseFunc) error {
 	}
 	d.recorder = d.newRecorder(metrics)
 	metrics.Queue(d.recorder.QueueLength)
+	d.keeper = d.newKeeper(metrics)
 	if err := d.listen(ctx, metrics); err != nil {
-		return errors.Join(err, d.recorder.Close(ctx))
+		return errors.Join(err, d.recorder.Close(ctx), d.keeper.Close(ctx))
 	}
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // before anybody is told that we are here
@@ -140,6 +146,7 @@ func (d *daemon) run(ctx context.Context, end context.CancelCauseFunc) error {
 	d.tasks.Go(func() { d.watchKeys(ctx, hangups) })
 	d.tasks.Go(func() { d.every(ctx, flushEvery, d.flushCopies) })
 	d.tasks.Go(func() { d.every(ctx, pruneEvery, d.prune) })
+	d.tasks.Go(func() { d.every(ctx, sweepEvery, d.sweep) })
 	d.tasks.Go(func() { d.sequence(ctx) })
 	d.tasks.Go(func() { d.deliver(ctx) })
 	d.tasks.Go(func() { d.every(ctx, backlogEvery, d.countBacklogs) })
@@ -149,6 +156,9 @@ func (d *daemon) run(ctx context.Context, end context.CancelCauseFunc) error {
 	// Counts of repeats that cannot be written are lost: a statistic, no fault.
 	if lost := d.recorder.Close(closing); lost != nil {
 		d.log.Warn("the last counts of repeats were not written", "error", lost.Error())
+	}
+	if lost := d.keeper.Close(closing); lost != nil {
+		d.log.Warn("the last refused requests were not kept", "error", lost.Error())
 	}
 	return err
 }
@@ -212,7 +222,7 @@ func (d *daemon) listen(ctx context.Context, metrics *httpapi.Metrics) (err erro
 	}
 	opt := httpapi.Options{
 		PublicListen: d.conf.Listen, PrivateListen: d.conf.Admin.Listen, Token: provider.Secret(d.conf.Admin.Token),
-		Recorder: d.recorder, Reader: d.db, Heart: d.db, Metrics: metrics,
+		Recorder: d.recorder, Reader: d.db, Refusals: d.db, Keeper: d.keeper, Heart: d.db, Metrics: metrics,
 		Commands: commands, API: api,
 		Deliveries: httpapi.Deliveries{Events: d.db, Desk: d.db, Pause: d.db.Pause, Outbox: d.outbox},
 		Now:        d.clock, NewID: newID, Log: d.log, Version: thisBuild().Version,

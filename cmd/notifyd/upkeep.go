@@ -10,6 +10,7 @@ import (
 
 	"github.com/notifyd/notifyd/internal/config"
 	"github.com/notifyd/notifyd/internal/idempotency"
+	"github.com/notifyd/notifyd/internal/outbox"
 )
 
 const (
@@ -19,6 +20,9 @@ const (
 	// pruneBatch rows are removed in one statement, or lose their raw bytes: few
 	// enough that acks do not wait for it.
 	pruneBatch = 500
+	// sweepEvery is how often all deliveries that are past their retention time are
+	// gone through: those that were never delivered stay, and are met each time.
+	sweepEvery = time.Hour
 	// prunePause lets notifications go first while there is much to remove.
 	prunePause = 200 * time.Millisecond
 )
@@ -107,6 +111,8 @@ func (d *daemon) prune(ctx context.Context) {
 	before := d.clock().Add(-d.conf.Retention.Raw)
 	d.remove(ctx, "raw bytes of notifications", func() (int, error) { return d.db.PruneRaw(ctx, before, pruneBatch) })
 	d.remove(ctx, "idempotency keys", func() (int, error) { return d.db.PruneKeys(ctx, idempotency.Retention, pruneBatch) })
+	refused := d.clock().Add(-d.conf.Retention.Refused)
+	d.remove(ctx, "refused requests", func() (int, error) { return d.db.PruneRefusals(ctx, refused, pruneBatch) })
 }
 
 // remove removes one batch after the other, until one is not full.
@@ -122,5 +128,25 @@ func (d *daemon) remove(ctx context.Context, what string, batch func() (int, err
 		if err != nil || n < pruneBatch || !pause(ctx, prunePause) {
 			return
 		}
+	}
+}
+
+// sweep removes deliveries and attempts that are older than their retention time.
+func (d *daemon) sweep(ctx context.Context) {
+	before := d.clock().Add(-d.conf.Retention.Deliveries)
+	var after outbox.Key
+	deliveries, attempts := 0, 0
+	for {
+		p, err := d.db.PruneDeliveries(ctx, before, after, pruneBatch)
+		if err != nil && ctx.Err() == nil {
+			d.log.Warn("deliveries past their retention were not removed", "error", err.Error())
+		}
+		deliveries, attempts, after = deliveries+p.Deliveries, attempts+p.Attempts, p.Last
+		if err != nil || !p.More || !pause(ctx, prunePause) {
+			break
+		}
+	}
+	if attempts > 0 {
+		d.log.Info("deliveries past their retention were removed", "deliveries", deliveries, "attempts", attempts)
 	}
 }

@@ -49,6 +49,9 @@ func versionCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Show version, commit and Go release",
+		Example: `  notifyd version
+  notifyd version --json`,
+		Annotations: endsWith(exitDone, exitFailed, exitUsage),
 		RunE: func(*cobra.Command, []string) error {
 			b := thisBuild()
 			if asJSON {

@@ -20,6 +20,7 @@ var checks = map[string]func(reflect.Value) string{
 	"name":         onText(checkName),
 	"key_id":       onText(checkKeyID),
 	"whsec":        onText(checkSigningSecret),
+	"not_negative": func(v reflect.Value) string { return when(v.Int() < 0, "must not be negative") },
 	"positive":     func(v reflect.Value) string { return when(v.Int() <= 0, "must be more than 0") },
 }
 

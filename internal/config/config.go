@@ -31,6 +31,7 @@ type Config struct {
 	DrainDelay      time.Duration `yaml:"drain_delay" default:"0s" doc:"How long to serve on after a stop signal, not ready, so that a load balancer can turn away."`
 	ShutdownTimeout time.Duration `yaml:"shutdown_timeout" default:"15s" check:"positive" doc:"How long requests in flight may take to end after that."`
 	Retention       Retention     `yaml:"retention"`
+	Refused         Refused       `yaml:"refused"`
 	Merchants       []Merchant    `yaml:"merchants" doc:"Who owns orders. Without it there is one merchant, default."`
 	Accounts        []Account     `yaml:"accounts" doc:"Accounts at payment providers, each with its own notify URL."`
 
@@ -51,7 +52,16 @@ type Orders struct {
 
 // Retention says how long things are kept.
 type Retention struct {
-	Raw time.Duration `yaml:"raw" default:"4320h" check:"positive" doc:"How long the raw bytes of notifications are kept. Orders, facts and their keys stay."`
+	Raw        time.Duration `yaml:"raw" default:"4320h" check:"positive" doc:"How long the raw bytes of notifications are kept. Orders, facts and their keys stay."`
+	Refused    time.Duration `yaml:"refused" default:"720h" check:"positive" doc:"How long refused requests are kept for diagnosis, at most."`
+	Deliveries time.Duration `yaml:"deliveries" default:"2160h" check:"positive" doc:"How long deliveries that arrived, and all attempts with what was answered, are kept. Events stay, and so does what was not delivered."`
+}
+
+// Refused says how much is kept of what was refused, for diagnosis.
+type Refused struct {
+	Keep         int   `yaml:"keep" default:"200" check:"not_negative" doc:"How many refused requests of each account are kept for diagnosis; 0 keeps none."`
+	MessageBytes int   `yaml:"message_bytes" default:"65536" check:"not_negative" doc:"How many bytes of each of their bodies; what is longer is cut."`
+	AccountBytes int64 `yaml:"account_bytes" default:"4194304" check:"not_negative" doc:"How many bytes all of an account's take together."`
 }
 
 // Merchant owns orders, calls the merchant API and is told what happens.

@@ -12,6 +12,8 @@ import (
 type decoder struct {
 	file, dir string
 	report    *Report
+	// home is where an option belongs that is unknown here, "" for nowhere.
+	home func(key string) string
 }
 
 func (d *decoder) fail(n *node, path, text string) bool {
@@ -99,7 +101,7 @@ func (d *decoder) mapping(n *node, v reflect.Value, path string, beside ...strin
 	}
 	for _, e := range n.entries {
 		if !slices.Contains(known, e.key) {
-			d.fail(&node{line: e.line, column: e.column}, path, unknownKey(e.key, known, home(e.key)))
+			d.fail(&node{line: e.line, column: e.column}, path, unknownKey(e.key, known, d.home(e.key)))
 		}
 	}
 	return true

@@ -26,13 +26,13 @@ func Load(path string, env func(string) (string, bool)) (*Config, *Report) {
 		report.Fail(Finding{File: path, Text: "cannot be read: " + cause(err)})
 		return nil, report
 	}
-	r := reader{file: path, env: env, report: report, anchors: map[string]*node{}}
+	r := reader{file: path, is: "a configuration file", env: env, report: report, anchors: map[string]*node{}}
 	root := r.read(text)
 	if root == nil {
 		return nil, report
 	}
 	c := &Config{file: path, dir: dir, root: root}
-	d := decoder{file: path, dir: dir, report: report}
+	d := decoder{file: path, dir: dir, report: report, home: home}
 	d.defaults(reflect.ValueOf(c).Elem())
 	d.mapping(root, reflect.ValueOf(c).Elem(), "")
 	c.complete(report)
@@ -101,10 +101,32 @@ func (c *Config) complete(report *Report) {
 	if len(c.Merchants) == 0 {
 		c.Merchants = []Merchant{{Name: DefaultMerchant}}
 	}
+	c.completeRefused(report)
 	c.completeMerchants(report)
 	c.completeAccounts(report)
 	if c.Admin.Token == "" && report.OK() {
 		report.Warn(c.Finding("admin.token", "not set: the admin API answers 401 to everybody"))
+	}
+}
+
+// Bounds of what is kept of refused requests.
+const (
+	mostRefused = 10_000
+	// mostRefusedBytes is the largest notification.
+	mostRefusedBytes = 1 << 20
+	// refusedRoom is what a refused request takes besides its body, at most.
+	refusedRoom = 64 << 10
+)
+
+func (c *Config) completeRefused(report *Report) {
+	r := &c.Refused
+	switch {
+	case r.Keep > mostRefused:
+		report.Fail(c.Finding("refused.keep", fmt.Sprintf("at most %d: they are for people to look at", mostRefused)))
+	case r.MessageBytes > mostRefusedBytes:
+		report.Fail(c.Finding("refused.message_bytes", fmt.Sprintf("at most %d: no larger body is read", mostRefusedBytes)))
+	case r.AccountBytes < int64(r.MessageBytes)+refusedRoom:
+		report.Fail(c.Finding("refused.account_bytes", fmt.Sprintf("must be message_bytes and %d more, at least: one message with its header has to fit", refusedRoom)))
 	}
 }
 

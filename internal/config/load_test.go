@@ -86,13 +86,13 @@ func TestEmptyFileIsAllDefaults(t *testing.T) {
 		got := map[string]any{
 			"listen": c.Listen, "public_url": c.PublicURL, "admin.listen": c.Admin.Listen, "admin.token": c.Admin.Token.Reveal(),
 			"store": strings.ReplaceAll(c.Store.Reveal(), dir, "DIR"), "registration": c.Orders.RequireRegistration,
-			"drain": c.DrainDelay, "shutdown": c.ShutdownTimeout, "raw": c.Retention.Raw,
+			"drain": c.DrainDelay, "shutdown": c.ShutdownTimeout, "raw": c.Retention.Raw, "deliveries": c.Retention.Deliveries,
 			"merchants": len(c.Merchants), "merchant": c.Merchants[0].Name,
 		}
 		want := map[string]any{
 			"listen": ":8080", "public_url": "", "admin.listen": "127.0.0.1:8081", "admin.token": "",
 			"store": "sqlite:DIR/data/notifyd.db", "registration": false,
-			"drain": time.Duration(0), "shutdown": 15 * time.Second, "raw": 180 * 24 * time.Hour,
+			"drain": time.Duration(0), "shutdown": 15 * time.Second, "raw": 180 * 24 * time.Hour, "deliveries": 90 * 24 * time.Hour,
 			"merchants": 1, "merchant": "default",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -114,7 +114,7 @@ store: postgres://u:s3cret@db:5432,db2:5433/pay?sslmode=disable
 orders: {require_registration: true}
 drain_delay: 2s
 shutdown_timeout: 1m
-retention: {raw: 24h}
+retention: {raw: 24h, deliveries: 48h}
 merchants:
   - name: shop
     api_keys:
@@ -136,13 +136,13 @@ accounts:
 	m := c.Merchants[0]
 	got := []any{
 		c.Listen, c.PublicURL, c.Admin.Listen, c.Admin.Token.Reveal(), c.Store.Reveal(), c.StoreForPeople(), c.Orders.RequireRegistration,
-		c.DrainDelay, c.ShutdownTimeout, c.Retention.Raw, m.Name, m.APIKeys[1].ID, m.APIKeys[1].Secret.Reveal(),
+		c.DrainDelay, c.ShutdownTimeout, c.Retention.Raw, c.Retention.Deliveries, m.Name, m.APIKeys[1].ID, m.APIKeys[1].Secret.Reveal(),
 		m.Endpoints[0].Events, m.Endpoints[0].AllowPrivate, m.Endpoints[1].Events, m.Endpoints[1].AllowPrivate, m.Endpoints[0].Secrets[0].Reveal(),
 		c.Accounts[0].Merchant, c.NotifyURL("a1"),
 	}
 	want := []any{
 		"[::1]:9000", "https://pay.example.com/base/", "localhost:0", "file-token", "postgres://u:s3cret@db:5432,db2:5433/pay?sslmode=disable", "postgres://u@db:5432,db2:5433/pay", true,
-		2 * time.Second, time.Minute, 24 * time.Hour, "shop", "k2", "sixteen-letters-b",
+		2 * time.Second, time.Minute, 24 * time.Hour, 48 * time.Hour, "shop", "k2", "sixteen-letters-b",
 		[]string{"order.paid"}, true, []string{"*"}, false, whsec,
 		"shop", "https://pay.example.com/base/notify/a1",
 	}
@@ -190,7 +190,7 @@ func TestShapes(t *testing.T) {
 		"n.yaml:5:4: accounts[1]: is empty",
 		"n.yaml:6:9: listen: must be one value, not a list",
 		"n.yaml:7:9: orders: must be a mapping of options, not a list")
-	wantErrors(t, "- a\n", `n.yaml:1:1: a configuration file is a mapping of options, for instance: listen: ":8080"`)
+	wantErrors(t, "- a\n", `n.yaml:1:1: a configuration file is a mapping of options, with lines like NAME: VALUE`)
 	wantErrors(t, "listen: \":1\"\n---\nlisten: \":2\"\n", "n.yaml:3:1: a second YAML document starts here: a configuration file is one document")
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -93,6 +94,21 @@ func TestDurationsAndSwitches(t *testing.T) {
 	wantErrors(t, "drain_delay: -1s\n", "n.yaml:1:14: drain_delay: must not be negative")
 	if c, report := load(t, "drain_delay: 0\n"); !report.OK() || c.DrainDelay != 0 {
 		t.Error(report.Errors)
+	}
+}
+
+func TestBoundsOfRefused(t *testing.T) {
+	wantErrors(t, "refused: {keep: -1, message_bytes: 1k, account_bytes: 0x10}\n",
+		"n.yaml:1:17: refused.keep: must not be negative",
+		"n.yaml:1:36: refused.message_bytes: must be a whole number",
+		"n.yaml:1:55: refused.account_bytes: must be a whole number")
+	wantErrors(t, "refused: {keep: 10001}\n", "n.yaml:1:17: refused.keep: at most 10000: they are for people to look at")
+	wantErrors(t, "refused: {message_bytes: 1048577}\n", "n.yaml:1:26: refused.message_bytes: at most 1048576: no larger body is read")
+	wantErrors(t, "refused: {message_bytes: 1000, account_bytes: 66535}\n",
+		"n.yaml:1:47: refused.account_bytes: must be message_bytes and 65536 more, at least: one message with its header has to fit")
+	c, report := load(t, "refused: {keep: 0, message_bytes: 1000, account_bytes: 66536}\nretention: {refused: 1h}\n")
+	if !report.OK() || c.Refused != (Refused{Keep: 0, MessageBytes: 1000, AccountBytes: 66536}) || c.Retention.Refused != time.Hour {
+		t.Errorf("%v %+v", report.Errors, c.Refused)
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -20,9 +21,14 @@ func scalar(n *node, v reflect.Value) (problem string) {
 	if n.kind != isText {
 		return fmt.Sprintf("must be one value, not %s", n.kind)
 	}
-	switch v.Interface().(type) {
-	case time.Duration:
+	if _, ok := v.Interface().(time.Duration); ok {
 		return duration(n, v)
+	}
+	if of, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		if err := of.UnmarshalText([]byte(n.text)); err != nil {
+			return err.Error()
+		}
+		return ""
 	}
 	switch v.Kind() {
 	case reflect.String:

@@ -18,6 +18,7 @@ import (
 // in a configuration file.
 type reader struct {
 	file    string
+	is      string // what the file is, in errors: "a configuration file"
 	env     func(string) (string, bool)
 	report  *Report
 	anchors map[string]*node
@@ -43,7 +44,7 @@ func (r *reader) read(text []byte) *node {
 		}
 		if body != nil {
 			line, column := position(doc.Body)
-			r.fail(line, column, "a second YAML document starts here: a configuration file is one document")
+			r.fail(line, column, "a second YAML document starts here: "+r.is+" is one document")
 			return nil
 		}
 		body = doc.Body
@@ -53,7 +54,7 @@ func (r *reader) read(text []byte) *node {
 		root = r.node(body, "")
 	}
 	if root.kind != isMapping {
-		r.fail(root.line, root.column, "a configuration file is a mapping of options, for instance: listen: \":8080\"")
+		r.fail(root.line, root.column, r.is+" is a mapping of options, with lines like NAME: VALUE")
 		return nil
 	}
 	return root

@@ -27,17 +27,25 @@ func register(number string) wish {
 	return wish{http.MethodPost, "/v1/orders", fmt.Sprintf(`{"out_trade_no":%q,"amount_fen":1000}`, number), "key-of-" + number}
 }
 
-// ask signs as the outside contract says, section 5, and sends.
+// signingKey is one of a merchant's keys.
+type signingKey struct{ id, secret string }
+
+// ask signs with the merchant's key and sends.
 func (p *instance) ask(client *http.Client, w wish) answer {
+	return p.askWith(client, w, signingKey{apiKeyID, apiSecret})
+}
+
+// askWith signs as the outside contract says, section 5, and sends.
+func (p *instance) askWith(client *http.Client, w wish, key signingKey) answer {
 	r, err := http.NewRequest(w.method, p.private+w.uri, strings.NewReader(w.body))
 	if err != nil {
 		return answer{err: err}
 	}
 	timestamp := fmt.Sprint(time.Now().Unix())
 	sum := sha256.Sum256([]byte(w.body))
-	mac := hmac.New(sha256.New, []byte(apiSecret))
+	mac := hmac.New(sha256.New, []byte(key.secret))
 	fmt.Fprintf(mac, "%s\n%s\n%s\n%s\n%x", w.method, w.uri, timestamp, w.key, sum)
-	r.Header.Set("X-Api-Key", apiKeyID)
+	r.Header.Set("X-Api-Key", key.id)
 	r.Header.Set("X-Timestamp", timestamp)
 	r.Header.Set("X-Signature", hex.EncodeToString(mac.Sum(nil)))
 	if w.key != "" {

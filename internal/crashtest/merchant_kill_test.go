@@ -109,6 +109,9 @@ func TestMerchantRequestsSurviveAKill(t *testing.T) {
 		all = append(all, wishes...)
 		p = s.start(t)
 	}
+	if n := p.count(t, client, "/admin/v1/orders?status=created"); n <= len(told) {
+		t.Errorf("%d orders and %d answers: none was killed between its effect and its answer", n, len(told))
+	}
 	wantOneEffect(t, p, client, all, told)
 	if n := p.count(t, client, "/admin/v1/orders?status=created"); n != len(all) {
 		t.Errorf("%d orders after %d registrations", n, len(all))

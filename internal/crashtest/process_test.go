@@ -23,13 +23,14 @@ const adminToken = "throw-away-admin-token"
 
 // site is a folder with a configuration that processes are started with.
 type site struct {
-	dir   string
-	token string
+	dir     string
+	token   string
+	program string // the path of the built program
 }
 
 func newSite(t testing.TB) *site {
 	t.Helper()
-	return &site{dir: t.TempDir(), token: adminToken}
+	return &site{dir: t.TempDir(), token: adminToken, program: built.path}
 }
 
 func (s *site) write(t testing.TB, name string, text []byte) {
@@ -59,7 +60,7 @@ type instance struct {
 // start runs notifyd serve and waits for its ready line.
 func (s *site) start(t testing.TB) *instance {
 	t.Helper()
-	p := &instance{site: s, cmd: exec.Command(built.path, "serve", "--config", filepath.Join(s.dir, "notifyd.yaml"))}
+	p := &instance{site: s, cmd: exec.Command(s.program, "serve", "--config", filepath.Join(s.dir, "notifyd.yaml"))}
 	p.cmd.Dir = s.dir
 	p.cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	errPipe, err := p.cmd.StderrPipe()

@@ -22,6 +22,13 @@ func newShop(t testing.TB, store, options string) *site {
 	s := newSite(t)
 	s.write(t, "keys/platform.pem", forge.WechatCertificatePEM())
 	s.write(t, "keys/alipay.pem", forge.AlipayKey.PublicPEM())
+	s.configure(t, store, options)
+	return s
+}
+
+// configure writes the shop's configuration, for the next process that starts.
+func (s *site) configure(t testing.TB, store, options string) {
+	t.Helper()
 	s.write(t, "notifyd.yaml", fmt.Appendf(nil, `listen: "127.0.0.1:0"
 admin: {listen: "127.0.0.1:0", token: %s}
 store: %q
@@ -30,7 +37,6 @@ accounts:
   - {name: wechat, provider: wechat, mchid: %q, appids: [%s], api_v2_key: %s, api_v3_key: %s, certificates: [{file: keys/platform.pem}]}
   - {name: alipay, provider: alipay, app_id: %q, seller_id: %q, public_keys: [{file: keys/alipay.pem}]}
 `, adminToken, store, options, mchID, appID, forge.WechatV2Key, forge.WechatV3Key, aliAppID, sellerID))
-	return s
 }
 
 // stores are the databases that a test visits, each fresh.

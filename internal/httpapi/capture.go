@@ -14,7 +14,9 @@ import (
 // header fields and the exact body. The path is written out of our own routing
 // and the query string is left away: it takes part in nothing, and strangers
 // can put anything there.
-func capture(r *http.Request, body []byte) order.Capture {
+func capture(r *http.Request, body []byte) order.Capture { return captureOf(r, body, kept) }
+
+func captureOf(r *http.Request, body []byte, kept func(name string) bool) order.Capture {
 	var header bytes.Buffer
 	if r.Host != "" {
 		// It decides nothing, but HTTP/1.1 is no request without it.

@@ -102,6 +102,8 @@ var (
 	eventFilters = []parameter{merchantParameter,
 		{name: "out_trade_no", about: "Of the order that the event is about"},
 		{name: "type", about: "What happened", values: words(order.EventTypes())},
+		{name: "endpoint", about: "With a delivery at one endpoint"},
+		{name: "state", about: "With a delivery in this state; with endpoint: there", values: words(outbox.States())},
 		sinceParameter, untilParameter, limitParameter, cursorParameter}
 	deliveryFilters = []parameter{merchantParameter,
 		{name: "event_id", about: "Of one event"},
@@ -121,7 +123,7 @@ func (a *private) listAllEvents(c *call) error {
 		return err
 	}
 	f := order.EventFilter{Merchant: c.query["merchant"], OutTradeNo: c.query["out_trade_no"],
-		Type: order.EventType(c.query["type"]), AfterID: after.ID, Limit: limit + 1}
+		Type: order.EventType(c.query["type"]), Endpoint: c.query["endpoint"], Delivery: c.query["state"], AfterID: after.ID, Limit: limit + 1}
 	if f.Since, f.Until, err = c.span(); err != nil {
 		return err
 	}
@@ -181,19 +183,9 @@ func (a *private) getEvent(c *call) error {
 	if err != nil {
 		return err
 	}
-	attempts, err := a.deliveries.Desk.Attempts(c.r.Context(), event.ID)
+	story, err := a.eventStory(c.r.Context(), &event, list)
 	if err != nil {
 		return err
-	}
-	story := EventStory{EventView: event.View(), Deliveries: make([]DeliveryStory, 0, len(list))}
-	for i := range list {
-		d := DeliveryStory{DeliveryView: viewOfDelivery(&list[i]), AttemptLog: []AttemptView{}}
-		for j := range attempts {
-			if attempts[j].Key == list[i].Key {
-				d.AttemptLog = append(d.AttemptLog, viewOfAttempt(&attempts[j]))
-			}
-		}
-		story.Deliveries = append(story.Deliveries, d)
 	}
 	return c.ok(story)
 }

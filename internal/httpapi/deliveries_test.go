@@ -119,6 +119,7 @@ func TestEventsAndTheirDeliveries(t *testing.T) {
 		t.Errorf("%+v", story)
 	}
 	for query, want := range map[string][]string{"": {"evt_2", "evt_1"}, "?merchant=west": {"evt_2"}, "?type=order.paid&out_trade_no=T1&limit=1": {"evt_2"}, "?type=order.closed": {},
+		"?endpoint=shop": {"evt_1"}, "?endpoint=other": {}, "?state=delivered": {"evt_1"}, "?state=exhausted": {}, "?state=delivered&endpoint=shop&type=order.paid": {"evt_1"},
 		"?until=2026-01-01T00:00:00Z": {}} {
 		var ids = []string{}
 		for _, e := range read[page[order.EventView]](t, d.bench, "GET", "/events"+query, "").Items {
@@ -139,6 +140,7 @@ func TestEventsAndTheirDeliveries(t *testing.T) {
 	}
 	wantProblem(t, "a cursor of another list", d.admin(t, "GET", "/deliveries?cursor="+*first.NextCursor, ""), 400, "bad_parameter")
 	wantProblem(t, "state", d.admin(t, "GET", "/deliveries?state=lost", ""), 400, "bad_parameter")
+	wantProblem(t, "state of events", d.admin(t, "GET", "/events?state=lost", ""), 400, "bad_parameter")
 	wantProblem(t, "merchant", d.admin(t, "GET", "/events?merchant=north", ""), 404, "merchant_unknown")
 	wantProblem(t, "unknown", d.admin(t, "GET", "/events/evt_9", ""), 404, "event_unknown")
 }

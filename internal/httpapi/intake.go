@@ -14,6 +14,7 @@ import (
 // Reason codes of the edge: what can go wrong before an adapter sees a request
 // or after it has verified one. Part of the closed list of codes.
 const (
+	codeNoAccount  = "edge.no_account" // the URL names none that is configured
 	codeMethod     = "edge.method"
 	codeEncoding   = "edge.encoding"
 	codeTooLarge   = "edge.too_large"
@@ -27,6 +28,7 @@ const (
 	codeStore      = "edge.store"
 	codeFailed     = "edge.failed"
 	codePanic      = "edge.panic"
+	codeNotHTTP    = "edge.not_http" // net/http refuses it; only a capture can bring it further
 )
 
 // intake reads bodies: every byte once, within bounds.

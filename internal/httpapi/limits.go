@@ -35,6 +35,10 @@ const (
 	retryAfterSeconds = "5"
 )
 
+// strangerBodyBytes is read of a message to an account that is not configured,
+// and only while refusals are kept: genuine ones with a mistyped URL are smaller.
+const strangerBodyBytes = 16 << 10
+
 // Bounds of the private listener.
 const (
 	// maxCommandBytes is the largest JSON body of a command; they have a handful

@@ -157,7 +157,7 @@ func TestOpenAPI(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.body), &doc); err != nil || got.status != 200 || !strings.HasPrefix(doc.OpenAPI, "3.1") {
 		t.Fatalf("%d %v %s", got.status, err, doc.OpenAPI)
 	}
-	if n := len(doc.Paths); n != 24 {
+	if n := len(doc.Paths); n != 25 {
 		t.Errorf("%d paths", n)
 	}
 	for path, methods := range doc.Paths {

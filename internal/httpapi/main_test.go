@@ -160,6 +160,8 @@ type bench struct {
 	recorder *recorder
 	commands *commands
 	reader   *reader
+	refusals *refusals
+	keeper   *keeper
 	metrics  *Metrics
 	log      *logBook
 
@@ -173,7 +175,7 @@ type bench struct {
 func newBench(t *testing.T, change func(*Options)) *bench {
 	t.Helper()
 	b := &bench{adapter: &adapter{keys: []provider.KeyInfo{{ID: "K1"}}}, recorder: &recorder{}, commands: &commands{},
-		reader: &reader{}, metrics: NewMetrics("test"), log: &logBook{}, ended: make(chan error, 1)}
+		reader: &reader{}, refusals: &refusals{}, keeper: &keeper{}, metrics: NewMetrics("test"), log: &logBook{}, ended: make(chan error, 1)}
 	count := 0
 	var mu sync.Mutex
 	verifier, err := idempotency.NewVerifier(nil)
@@ -185,7 +187,7 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 		Accounts:  []Account{{Name: "shop", Provider: "testpay", Adapter: b.adapter}},
 		Merchants: []string{"default"}, Token: testToken,
 		Deliveries: Deliveries{Events: noDeliveries{}, Desk: noDeliveries{}, Outbox: noDeliveries{}},
-		Recorder:   b.recorder, Commands: b.commands, Reader: b.reader, API: MerchantAPI{Verifier: verifier},
+		Recorder:   b.recorder, Commands: b.commands, Reader: b.reader, Refusals: b.refusals, Keeper: b.keeper, API: MerchantAPI{Verifier: verifier},
 		Heart: heart{func(context.Context) error { return nil }}, Metrics: b.metrics,
 		Now: func() time.Time { return receivedAt },
 		NewID: func(prefix string) string {

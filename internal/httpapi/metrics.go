@@ -22,6 +22,7 @@ type Metrics struct {
 
 	notifications *prometheus.CounterVec
 	refusals      *prometheus.CounterVec
+	kept          *prometheus.CounterVec
 	alarms        *prometheus.CounterVec
 	events        *prometheus.CounterVec
 	ackSeconds    prometheus.Histogram
@@ -38,6 +39,9 @@ func NewMetrics(version string) *Metrics {
 			[]string{"account", "verdict", "outcome"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "notifyd_refusals_total",
 			Help: "Notifications that were not accepted, by reason code."}, []string{"account", "code"}),
+		kept: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "notifyd_refusals_kept_total",
+			Help: "What became of refused requests that were to be kept for diagnosis: kept, limited (a flood of one code), dropped (too much waited) or lost (the store did not take them)."},
+			[]string{"result"}),
 		alarms: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "notifyd_alarms_total",
 			Help: "What a person should look at, by reason: each has an ERROR line in the log."}, []string{"reason"}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "notifyd_events_total",
@@ -54,7 +58,7 @@ func NewMetrics(version string) *Metrics {
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "notifyd_build_info",
 		Help: "Always 1; the labels say which build this is."}, []string{"version", "go"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
-	m.registry.MustRegister(m.notifications, m.refusals, m.alarms, m.events, m.ackSeconds, m.batchSize, m.panics, build,
+	m.registry.MustRegister(m.notifications, m.refusals, m.kept, m.alarms, m.events, m.ackSeconds, m.batchSize, m.panics, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -64,6 +68,10 @@ func (m *Metrics) Queue(length func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "notifyd_queue_length",
 		Help: "Notifications that wait for a commit."}, func() float64 { return float64(length()) }))
 }
+
+// RefusalsKept counts what became of refused requests; the result is one of
+// refusal.Results.
+func (m *Metrics) RefusalsKept(result string, n int) { m.kept.WithLabelValues(result).Add(float64(n)) }
 
 // Batch counts one commit of size notifications.
 func (m *Metrics) Batch(size int) { m.batchSize.Observe(float64(size)) }

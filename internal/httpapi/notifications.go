@@ -7,6 +7,7 @@ import (
 
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/provider"
+	"github.com/notifyd/notifyd/internal/refusal"
 )
 
 const (
@@ -14,7 +15,7 @@ const (
 	captureType = "message/http"
 )
 
-var notificationFilters = []parameter{merchantParameter,
+var notificationFilters = []parameter{verdictParameter, codeParameter, merchantParameter,
 	{name: "out_trade_no", about: "Any of whose facts names this order number"},
 	{name: "provider", about: "Who sent it"},
 	{name: "account", about: "Where it was sent"},
@@ -23,6 +24,12 @@ var notificationFilters = []parameter{merchantParameter,
 	sinceParameter, untilParameter, limitParameter, cursorParameter}
 
 func (a *private) listNotifications(c *call) error {
+	if err := c.checkVerdict(); err != nil {
+		return err
+	}
+	if c.query["verdict"] == refused {
+		return a.listRefusals(c)
+	}
 	limit, err := c.limit()
 	if err != nil {
 		return err
@@ -56,6 +63,9 @@ func (a *private) getNotification(c *call) error {
 	if err != nil {
 		return err
 	}
+	if refusal.IsID(id) {
+		return a.getRefusal(c, id)
+	}
 	row, err := a.reader.Notification(c.r.Context(), id)
 	if errors.Is(err, order.ErrUnknown) {
 		return problemNoSuchID
@@ -67,7 +77,7 @@ func (a *private) getNotification(c *call) error {
 }
 
 func (a *private) getRaw(c *call) error {
-	_, kept, _, err := a.kept(c)
+	kept, err := a.kept(c)
 	if err != nil {
 		return err
 	}
@@ -77,29 +87,40 @@ func (a *private) getRaw(c *call) error {
 }
 
 func (a *private) getCapture(c *call) error {
-	id, kept, at, err := a.kept(c)
+	kept, err := a.kept(c)
 	if err != nil {
 		return err
 	}
 	c.w.Header().Set("Content-Type", captureType)
-	c.w.Header().Set("Content-Disposition", `attachment; filename="`+id+`.http"`)
+	c.w.Header().Set("Content-Disposition", `attachment; filename="`+kept.id+`.http"`)
 	c.w.WriteHeader(http.StatusOK)
-	_ = provider.WriteCapture(c.w, kept, at) // the peer may be gone: nothing to do about it
+	_ = provider.WriteCapture(c.w, kept.Capture, kept.at, kept.marks...) // the peer may be gone: nothing to do about it
 	return nil
 }
 
-// kept reads the request of a notification, as long as it is kept.
-func (a *private) kept(c *call) (string, order.Capture, time.Time, error) {
-	id, err := pathValue(c.r, "id")
-	if err != nil {
-		return "", order.Capture{}, time.Time{}, err
+// keptRequest is the request of a notification, or one that was refused.
+type keptRequest struct {
+	id string
+	order.Capture
+	at    time.Time
+	marks []provider.Mark // what a capture of it says besides
+}
+
+// kept reads a request, as long as it is kept.
+func (a *private) kept(c *call) (k keptRequest, err error) {
+	if k.id, err = pathValue(c.r, "id"); err != nil {
+		return k, err
 	}
-	capture, at, err := a.reader.Capture(c.r.Context(), id)
+	if refusal.IsID(k.id) {
+		k.Capture, k.at, k.marks, err = a.keptRefusal(c, k.id)
+		return k, err
+	}
+	k.Capture, k.at, err = a.reader.Capture(c.r.Context(), k.id)
 	switch {
 	case errors.Is(err, order.ErrUnknown):
 		err = problemNoSuchID
-	case err == nil && capture.Body == nil:
+	case err == nil && k.Body == nil:
 		err = problemRawGone
 	}
-	return id, capture, at, err
+	return k, err
 }

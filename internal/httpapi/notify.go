@@ -13,6 +13,7 @@ import (
 
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/provider"
+	"github.com/notifyd/notifyd/internal/refusal"
 )
 
 // The verdicts: what became of a notification at the edge.
@@ -29,6 +30,8 @@ type visit struct {
 	request provider.Request
 	id      string // of the notification, once it is verified
 	receipt order.Receipt
+	whole   bool // the body was read to its end
+	status  int  // of the answer
 }
 
 // notify takes one notification: bytes, proof, commit, ack. It is the only way
@@ -36,6 +39,7 @@ type visit struct {
 func (p *public) notify(w http.ResponseWriter, r *http.Request) {
 	account, ok := p.account(r)
 	if !ok {
+		p.keepStranger(w, r)
 		plain(w, http.StatusNotFound, "not found\n")
 		return
 	}
@@ -43,8 +47,8 @@ func (p *public) notify(w http.ResponseWriter, r *http.Request) {
 	v.request = provider.Request{Header: r.Header, ReceivedAt: p.now().UTC().Truncate(time.Microsecond)}
 	err := p.take(v, w, r)
 	l := lineOf(r.Context())
-	p.answer(w, p.word(l, v, err), err)
-	p.tell(l, v, err)
+	v.status = p.answer(w, p.word(l, v, err), err)
+	p.tell(l, v, r, err)
 }
 
 // take does the work; its error is a *provider.Refusal. A panic below, in an
@@ -56,6 +60,7 @@ func (p *public) take(v *visit, w http.ResponseWriter, r *http.Request) (err err
 			err = provider.Refuse(provider.ErrUnavailable, codePanic, "")
 		}
 	}()
+	v.whole = r.ContentLength == 0
 	if err := Admit(r); err != nil {
 		if errors.Is(err, provider.ErrTooLarge) {
 			hangUp(w)
@@ -68,6 +73,7 @@ func (p *public) take(v *visit, w http.ResponseWriter, r *http.Request) (err err
 	if err != nil {
 		return err
 	}
+	v.whole = true
 	serving(r.Context())
 	select {
 	case p.slots <- struct{}{}:
@@ -106,8 +112,8 @@ func (p *public) whyNotRecorded(ctx context.Context, err error) string {
 	return codeFailed
 }
 
-// answer writes what the provider expects, byte for byte.
-func (p *public) answer(w http.ResponseWriter, a provider.Answer, err error) {
+// answer writes what the provider expects, byte for byte, and returns its status.
+func (p *public) answer(w http.ResponseWriter, a provider.Answer, err error) int {
 	if err != nil && a.Status < http.StatusBadRequest {
 		a.Status = provider.Status(err) // whatever an adapter says: no 2xx without a commit
 	}
@@ -130,6 +136,7 @@ func (p *public) answer(w http.ResponseWriter, a provider.Answer, err error) {
 	}
 	w.WriteHeader(a.Status)
 	_, _ = w.Write(a.Body) // the sender may be gone: it will come again
+	return a.Status
 }
 
 // word asks the adapter for the answer. Should it panic even here, the sender
@@ -156,7 +163,7 @@ func verdict(err error) string {
 }
 
 // tell fills the log line and the metrics.
-func (p *public) tell(l *line, v *visit, err error) {
+func (p *public) tell(l *line, v *visit, r *http.Request, err error) {
 	verdict, code := verdict(err), provider.Code(err)
 	if err != nil && code == "" {
 		code = codeFailed // an adapter broke its contract; still a word of a closed list
@@ -178,9 +185,14 @@ func (p *public) tell(l *line, v *visit, err error) {
 	sum := sha256.Sum256(v.request.Body)
 	l.level = max(l.level, slog.LevelWarn)
 	l.add(slog.String("reason", code), slog.String("body_sha256", hex.EncodeToString(sum[:])))
-	var refusal *provider.Refusal
-	if errors.As(err, &refusal) && refusal.Detail != "" {
-		l.add(slog.String("detail", claim(refusal.Detail)))
+	var why *provider.Refusal
+	detail := ""
+	if errors.As(err, &why) && why.Detail != "" {
+		detail = claim(why.Detail)
+		l.add(slog.String("detail", detail))
+	}
+	if verdict == refused {
+		p.keep(l, v, r, refusal.Refusal{Code: code, Detail: detail, BodySHA256: sum})
 	}
 	if alarming(code) {
 		p.metrics.alarms.WithLabelValues(code).Inc()

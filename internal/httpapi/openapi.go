@@ -100,12 +100,18 @@ func describe(op operation, registry huma.Registry) *huma.Operation {
 	out := &huma.Operation{OperationID: op.id, Summary: op.summary, Responses: map[string]*huma.Response{},
 		Parameters: parameters(op)}
 	for _, a := range op.answers {
-		media := &huma.MediaType{}
-		if a.body != nil {
-			media.Schema = registry.Schema(reflect.TypeOf(a.body), true, op.id)
+		status := strconv.Itoa(a.status)
+		if out.Responses[status] == nil {
+			out.Responses[status] = &huma.Response{Description: http.StatusText(a.status), Content: map[string]*huma.MediaType{}}
 		}
-		out.Responses[strconv.Itoa(a.status)] = &huma.Response{Description: http.StatusText(a.status),
-			Content: map[string]*huma.MediaType{a.kind: media}}
+		media := out.Responses[status].Content[a.kind]
+		if media == nil {
+			media = &huma.MediaType{}
+			out.Responses[status].Content[a.kind] = media
+		}
+		if a.body != nil {
+			media.Schema = either(media.Schema, registry.Schema(reflect.TypeOf(a.body), true, op.id))
+		}
 	}
 	if strings.HasPrefix(op.path, merchantPrefix) {
 		out.Security = []map[string][]string{{"apiKey": {}, "timestamp": {}, "signature": {}}}
@@ -121,6 +127,14 @@ func describe(op operation, registry huma.Registry) *huma.Operation {
 			jsonType: {Schema: registry.Schema(reflect.TypeOf(op.body), true, op.id)}}}
 	}
 	return out
+}
+
+// either is a schema for what fits one of two.
+func either(one, other *huma.Schema) *huma.Schema {
+	if one == nil {
+		return other
+	}
+	return &huma.Schema{OneOf: []*huma.Schema{one, other}}
 }
 
 // codes are those of an operation's problems, beyond the general ones.

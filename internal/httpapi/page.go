@@ -45,6 +45,7 @@ const (
 	listOfNotifications = "n"
 	listOfEvents        = "e"
 	listOfDeliveries    = "d"
+	listOfRefusals      = "r"
 )
 
 func (c cursor) String() string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/provider"
+	"github.com/notifyd/notifyd/internal/refusal"
 )
 
 // Commands are what people may do to orders.
@@ -29,6 +30,7 @@ type private struct {
 	token     provider.Secret
 	commands  Commands
 	reader    order.Reader
+	refusals  refusal.Reader
 	metrics   *Metrics
 	edge      edge
 	ready     *readiness

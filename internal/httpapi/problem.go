@@ -52,7 +52,7 @@ var (
 	problemRawGone      = newProblem(http.StatusNotFound, "raw_pruned", "the raw bytes are older than the retention time and were removed")
 	problemNoSuchID     = newProblem(http.StatusNotFound, "notification_unknown", "there is no notification of this id")
 	problemNoSuchEvent  = newProblem(http.StatusNotFound, "event_unknown", "there is no event of this id")
-	problemNoDeliveries = newProblem(http.StatusConflict, "no_deliveries", "the event was for no endpoint: name one with ?endpoint=")
+	problemNoDeliveries = newProblem(http.StatusConflict, "no_deliveries", "the event was for no endpoint, or its deliveries are past their retention time: name one with ?endpoint=")
 	problemFactsDiffer  = newProblem(http.StatusConflict, "order_facts_differ", "the order is registered already, with another amount, currency or expiry")
 	problemCutBody      = newProblem(http.StatusBadRequest, "body_unreadable", "the body ended early or did not arrive in time")
 	problemBodyTooLarge = newProblem(http.StatusRequestEntityTooLarge, "body_too_large", "the body may have at most %d bytes", maxCommandBytes)

@@ -35,6 +35,7 @@ type public struct {
 	metrics  *Metrics
 	edge     edge
 	intake   *intake
+	keeper   Keeper
 	slots    chan struct{} // one for each notification that is verified or committed
 	draining func() bool
 	base     context.Context // ends when work must be given up

@@ -3,7 +3,7 @@
 // strangers may send, every status code and every error body, and the one log
 // line of a request.
 //
-// It imports order, provider and idempotency, and it is the only package that knows the
+// It imports order, provider, refusal and idempotency, and it is the only package that knows the
 // router. It knows no provider and no database: what it needs of them stands in
 // small interfaces here.
 package httpapi
@@ -20,6 +20,7 @@ import (
 
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/provider"
+	"github.com/notifyd/notifyd/internal/refusal"
 )
 
 // Options is what a Server is made of. All but the delays are required.
@@ -33,6 +34,8 @@ type Options struct {
 	Recorder   Recorder
 	Commands   Commands
 	Reader     order.Reader
+	Refusals   refusal.Reader
+	Keeper     Keeper
 	API        MerchantAPI
 	Deliveries Deliveries
 	Heart      Heart
@@ -83,9 +86,9 @@ func New(opt Options) (*Server, error) {
 		return nil, fmt.Errorf("make the OpenAPI document: %w", err)
 	}
 	pub := &public{accounts: accounts, recorder: opt.Recorder, now: opt.Now, newID: opt.NewID, metrics: opt.Metrics,
-		edge: edge{opt.Log, opt.Metrics, "public"}, intake: newIntake(), slots: make(chan struct{}, maxInFlight),
+		edge: edge{opt.Log, opt.Metrics, "public"}, intake: newIntake(), keeper: opt.Keeper, slots: make(chan struct{}, maxInFlight),
 		draining: s.ready.draining.Load, base: s.base}
-	priv := &private{merchants: opt.Merchants, token: opt.Token, commands: opt.Commands, reader: opt.Reader,
+	priv := &private{merchants: opt.Merchants, token: opt.Token, commands: opt.Commands, reader: opt.Reader, refusals: opt.Refusals,
 		metrics: opt.Metrics, edge: edge{opt.Log, opt.Metrics, "private"}, ready: s.ready, document: document,
 		api: opt.API, deliveries: opt.Deliveries, now: opt.Now, newID: opt.NewID, waiting: make(chan struct{}, maxWaiting), stopping: make(chan struct{})}
 	s.public.http = s.newHTTP(pub.handler())

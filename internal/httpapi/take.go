@@ -22,6 +22,21 @@ func Admit(r *http.Request) error {
 	return nil
 }
 
+// Sendable refuses a header that net/http answers with 400 before any handler of
+// ours: it can come from a file only. Errors are *provider.Refusal.
+func Sendable(h http.Header) error {
+	for _, values := range h {
+		for _, v := range values {
+			for i := range len(v) {
+				if c := v[i]; c < ' ' && c != '\t' || c == 0x7f {
+					return provider.Refuse(provider.ErrMalformed, codeNotHTTP, "a header with a control character")
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // Taker is the way of an admitted notification from its bytes to its commit. The
 // public listener and a replay share it, so that they cannot differ.
 type Taker struct {

@@ -136,6 +136,16 @@ func obey(a Aggregate, command Kind) (Aggregate, *Event, error) {
 	return a, a.event(step.tell, from, command, ReasonNone), nil
 }
 
+// MayDo lists the commands that change an order of this status.
+func MayDo(s Status) (may []Kind) {
+	for _, command := range []Kind{KindShip, KindComplete, KindCancel} {
+		if slices.Contains(commands[command].from, s) {
+			may = append(may, command)
+		}
+	}
+	return may
+}
+
 // run does one command as one unit of work.
 func (c *Commands) run(ctx context.Context, key Key, do func(*unit) error) error {
 	var events []Event

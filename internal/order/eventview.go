@@ -50,6 +50,8 @@ type EventFilter struct {
 	OutTradeNo   string
 	Type         EventType
 	Since, Until time.Time
+	Endpoint     string // with a delivery there
+	Delivery     string // with a delivery in this state, there or anywhere
 	AfterID      string // the last one of the page before
 	Limit        int
 }

@@ -2,6 +2,8 @@ package outbox
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -33,6 +35,15 @@ const (
 // after names were resolved, so that no name can lead it elsewhere. It follows no
 // redirect, knows no proxy, and unpacks nothing.
 func NewClient(allowPrivate bool, resolver *net.Resolver) *http.Client {
+	return newClient(allowPrivate, resolver, nil)
+}
+
+// NewVisitor makes the same client for URLs that the user of a command names:
+// private addresses are let through, as the user is one who could call them. A
+// server proves who it is by roots alone; nil: the system's.
+func NewVisitor(roots *x509.CertPool) *http.Client { return newClient(true, nil, roots) }
+
+func newClient(allowPrivate bool, resolver *net.Resolver, roots *x509.CertPool) *http.Client {
 	dialer := &net.Dialer{
 		Resolver: resolver, // nil: the system's
 		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
@@ -50,6 +61,7 @@ func NewClient(allowPrivate bool, resolver *net.Resolver) *http.Client {
 			Proxy:                  nil,
 			DialContext:            dialer.DialContext,
 			Protocols:              protocols,
+			TLSClientConfig:        &tls.Config{RootCAs: roots},
 			DisableCompression:     true,
 			MaxResponseHeaderBytes: maxResponseHeaderBytes,
 			MaxIdleConnsPerHost:    maxIdlePerHost,

@@ -87,6 +87,13 @@ type ResentPage struct {
 	More  bool
 }
 
+// Pruned is what one step through old deliveries removed.
+type Pruned struct {
+	Deliveries, Attempts int
+	Last                 Key  // where the step ended
+	More                 bool // false: what follows is not old enough
+}
+
 // Candidate is a due delivery before it is known whether it is its turn.
 type Candidate struct {
 	Delivery

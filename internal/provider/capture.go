@@ -27,12 +27,30 @@ const (
 	maxCaptureBytes = 1<<20 + 64<<10
 )
 
+// Marks that a capture made by notifyd may carry. They are ours: none of them is
+// ever copied from a request.
+const (
+	// MarkUnverified: the request was refused, for the reason that is the value.
+	MarkUnverified = "X-Capture-Unverified"
+	// MarkCut: not all of the body was kept; the value says how much.
+	MarkCut = "X-Capture-Cut"
+	// MarkRedacted: parts of the body were replaced; the value says what.
+	MarkRedacted = "X-Capture-Redacted"
+)
+
+// Mark is one line that a capture has besides the request.
+type Mark struct{ Name, Value string }
+
 // Captured is a request read from a capture file.
 type Captured struct {
 	Method, Target string      // of the request line
 	Header         http.Header // without X-Captured-At
 	Body           []byte      // exact
 	At             time.Time   // when it was received, UTC; zero: the file does not say
+
+	// What the marks say; "" without them. A body that was cut or redacted is not
+	// the one that was sent: no signature over it can hold.
+	Unverified, Cut, Redacted string
 }
 
 // Account is the last part of the path: the account to which the request was sent.
@@ -46,11 +64,14 @@ func (c *Captured) Account() string {
 }
 
 // WriteCapture writes a capture file of a request that was received at a time.
-func WriteCapture(w io.Writer, c order.Capture, at time.Time) error {
+func WriteCapture(w io.Writer, c order.Capture, at time.Time, marks ...Mark) error {
 	var b bytes.Buffer
 	b.Grow(len(c.RequestLine) + len(c.Header) + len(c.Body) + 64)
 	b.WriteString(c.RequestLine + "\r\n")
 	b.Write(c.Header)
+	for _, m := range marks {
+		b.WriteString(m.Name + ": " + m.Value + "\r\n")
+	}
 	b.WriteString(capturedAt + ": " + at.UTC().Format(capturedForm) + "\r\n\r\n")
 	b.Write(c.Body)
 	_, err := w.Write(b.Bytes())
@@ -103,6 +124,10 @@ func (c *Captured) check() error {
 		}
 		c.At = at.UTC()
 		c.Header.Del(capturedAt)
+	}
+	for name, into := range map[string]*string{MarkUnverified: &c.Unverified, MarkCut: &c.Cut, MarkRedacted: &c.Redacted} {
+		*into = c.Header.Get(name)
+		c.Header.Del(name)
 	}
 	if c.Header.Get("Transfer-Encoding") != "" {
 		return errors.New("a capture holds the body itself: remove Transfer-Encoding and the chunk sizes")

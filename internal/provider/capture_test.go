@@ -94,3 +94,24 @@ func FuzzReadCapture(f *testing.F) {
 		}
 	})
 }
+
+// What a capture says about itself is no part of the request.
+func TestCaptureMarks(t *testing.T) {
+	var file bytes.Buffer
+	c := order.Capture{RequestLine: "POST /notify/a HTTP/1.1", Header: []byte("Host: pay\r\nContent-Length: 3\r\n"), Body: []byte("a=1")}
+	at := time.Date(2026, 1, 1, 4, 0, 0, 123456000, time.UTC)
+	err := WriteCapture(&file, c, at, Mark{MarkUnverified, "wx.signature"}, Mark{MarkCut, "3 of 9 bytes"}, Mark{MarkRedacted, "openid"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadCapture(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Unverified != "wx.signature" || got.Cut != "3 of 9 bytes" || got.Redacted != "openid" || !got.At.Equal(at) {
+		t.Errorf("marks %q %q %q at %v", got.Unverified, got.Cut, got.Redacted, got.At)
+	}
+	if len(got.Header) != 2 || got.Header.Get("Host") != "pay" || string(got.Body) != "a=1" {
+		t.Errorf("the request is %v %q", got.Header, got.Body)
+	}
+}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
+	"github.com/notifyd/notifyd/internal/outbox/outboxtest"
 	"github.com/notifyd/notifyd/internal/store"
 	"github.com/notifyd/notifyd/internal/store/postgres/pgtest"
 )
@@ -103,15 +104,12 @@ func eventsOfTheTest(t *testing.T) (orders, versions int) {
 }
 
 // wait waits until all events were taken and written down as such.
-func wait(t *testing.T, s *shop, db store.DB) {
+func wait(t *testing.T, s *outboxtest.Shop, db store.DB) {
 	t.Helper()
 	select {
-	case <-s.all:
+	case <-s.All:
 	case <-time.After(4 * time.Minute):
-		s.mu.Lock()
-		taken := len(s.accepted)
-		s.mu.Unlock()
-		t.Fatalf("%d of %d events were taken in time", taken, s.want)
+		t.Fatalf("only %d events were taken in time", s.Taken())
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -133,17 +131,27 @@ func TestMisbehavingEndpoint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			orders, versions := eventsOfTheTest(t)
 			dbs := withEndpoint(t, name, 2)
-			s := newShop(t, orders*versions, true)
+			s := outboxtest.NewShop(t, orders*versions, true)
 			told(t, dbs[0], 0, orders, versions)
 			ctx, end := context.WithCancel(t.Context())
 			var running sync.WaitGroup
+			var heard sync.Map // events whose 2xx came
 			for _, db := range dbs {
-				running.Go(func() { outbox.New(accelerated(db, s.URL)).Run(ctx) })
+				opt := accelerated(db, s.URL)
+				opt.Attempted = func(d outbox.Delivery, _ outbox.Attempt, state outbox.State) {
+					if _, again := heard.Load(d.EventID); again {
+						t.Errorf("%s was sent again although its 2xx was heard", d.EventID)
+					}
+					if state == outbox.Delivered {
+						heard.Store(d.EventID, true)
+					}
+				}
+				running.Go(func() { outbox.New(opt).Run(ctx) })
 			}
 			wait(t, s, dbs[0])
 			end()
 			running.Wait()
-			s.check(t, true)
+			s.Check(t)
 		})
 	}
 }
@@ -155,7 +163,7 @@ func TestWorkersDie(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const orders, versions, kills = 100, 4, 8
 			dbs := withEndpoint(t, name, 2)
-			s := newShop(t, orders*versions, true)
+			s := outboxtest.NewShop(t, orders*versions, true)
 			told(t, dbs[0], 0, orders, versions)
 			var running sync.WaitGroup
 			start := func(db store.DB) *mortal {
@@ -176,7 +184,7 @@ func TestWorkersDie(t *testing.T) {
 				m := start(dbs[i%2])
 				select {
 				case <-tick.C:
-				case <-s.all:
+				case <-s.All:
 				}
 				m.dead.Store(true)
 				m.end()
@@ -185,7 +193,7 @@ func TestWorkersDie(t *testing.T) {
 			wait(t, s, dbs[0])
 			last.end()
 			running.Wait()
-			s.check(t, false)
+			s.Check(t)
 		})
 	}
 }

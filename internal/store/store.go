@@ -2,7 +2,7 @@
 // program needs of a database besides the domain's verbs; sqlite and postgres
 // offer it, and storetest holds both to it.
 //
-// It imports order, outbox, idempotency and the two stores.
+// It imports order, outbox, idempotency, refusal, the two stores and row.
 package store
 
 import (
@@ -14,7 +14,9 @@ import (
 	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
+	"github.com/notifyd/notifyd/internal/refusal"
 	"github.com/notifyd/notifyd/internal/store/postgres"
+	"github.com/notifyd/notifyd/internal/store/row"
 	"github.com/notifyd/notifyd/internal/store/sqlite"
 )
 
@@ -29,7 +31,7 @@ type DB interface {
 	order.Reader
 	Deliveries
 	order.Feed
-	idempotency.Store
+	Requests
 	Upkeep
 	Identity
 }
@@ -39,6 +41,13 @@ type Deliveries interface {
 	outbox.Store
 	outbox.Desk
 	order.EventReader
+}
+
+// Requests are those that are kept beside orders: the merchants' signed ones with
+// their answers, and the last that were refused.
+type Requests interface {
+	idempotency.Store
+	refusal.Store
 }
 
 // Upkeep is what the program does to a database besides its work.
@@ -57,12 +66,43 @@ type Upkeep interface {
 	// at the first that is younger: a capture that is replayed goes, however old
 	// it is, no later than what was recorded with it.
 	PruneRaw(ctx context.Context, before time.Time, limit int) (int, error)
+	// PruneDeliveries goes through up to limit deliveries that come after a key,
+	// in order of their keys, which is the order of their events. Those that were
+	// delivered before a time are removed with their attempts; of the others, which
+	// stay until they are delivered, only attempts from before it.
+	PruneDeliveries(ctx context.Context, before time.Time, after outbox.Key, limit int) (outbox.Pruned, error)
 	// Close ends what is open. Units of work that run meanwhile fail or finish.
 	Close() error
 }
 
-// Identity is what a database says about itself.
+// Checkup is a look at a database from outside. It works before Prepare and while
+// another process holds the database, on a connection of its own that is closed
+// again; it writes nothing, migrates nothing and takes no lock that a writer
+// waits for. How long it may take, the context says.
+type Checkup interface {
+	// Examine says how the database is set up, and whether there is room. An
+	// error is why it cannot be looked at; os.ErrNotExist: SQLite's file is not
+	// there yet.
+	Examine(ctx context.Context) (Examination, error)
+	// Integrity reads what there is and says what is damaged, one sentence each.
+	Integrity(ctx context.Context) ([]string, error)
+	// Arrivals says when notifications came: first those of the spans, in order,
+	// then the newest, the newest first; one may be in both. Never nil.
+	Arrivals(ctx context.Context, f ArrivalFilter) ([]Arrival, error)
+}
+
+// What a Checkup says; package row explains it.
+type (
+	Examination   = row.Examination
+	Setting       = row.Setting
+	Disk          = row.Disk
+	ArrivalFilter = row.ArrivalFilter
+	Arrival       = row.Arrival
+)
+
+// Identity is what a database says about itself, and what it shows who looks.
 type Identity interface {
+	Checkup
 	// Describe names the database for people, without its password.
 	Describe() string
 	// Warnings are what Prepare found to be unwise, one sentence each: settings
@@ -84,6 +124,12 @@ type Options struct {
 	// delivered; the deliveries are written in the event's transaction. It must be
 	// fast, for acks wait for it. Nil: there are no endpoints.
 	Subscriptions func(merchant string, t order.EventType) []string
+	// LookOnly is for who wants to know and not to write: Prepare makes no file
+	// and changes no schema, and is an error where it would have to.
+	LookOnly bool
+	// Disk is how SQLite asks the file system on which its file lies; nil: the
+	// system's own way.
+	Disk func(path string) (*Disk, error)
 }
 
 // Open names a database: "sqlite:PATH" (relative to the working directory) or
@@ -95,7 +141,7 @@ func Open(url string, opts Options) (DB, error) {
 	case found && scheme == "sqlite":
 		return openSQLite(rest, opts)
 	case found && (scheme == "postgres" || scheme == "postgresql"):
-		return postgres.Open(url, postgres.Options{Committers: opts.Committers, Subscriptions: opts.Subscriptions})
+		return postgres.Open(url, postgres.Options{Committers: opts.Committers, Subscriptions: opts.Subscriptions, LookOnly: opts.LookOnly})
 	}
 	// The text itself may hold a password.
 	return nil, fmt.Errorf("the store is neither sqlite:PATH nor postgres://user:password@host:5432/database")
@@ -107,5 +153,5 @@ func openSQLite(path string, opts Options) (DB, error) {
 	if strings.ContainsRune(path, '?') {
 		return nil, fmt.Errorf("sqlite:%s: the database takes no options, its settings are fixed", path)
 	}
-	return sqlite.Open(path, sqlite.Options{Holder: opts.Holder, Subscriptions: opts.Subscriptions})
+	return sqlite.Open(path, sqlite.Options{Holder: opts.Holder, Subscriptions: opts.Subscriptions, LookOnly: opts.LookOnly, Disk: opts.Disk})
 }

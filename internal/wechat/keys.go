@@ -30,6 +30,7 @@ type keySet struct {
 	v2       *v2Key                  // nil: v2 is refused
 	v3Print  string                  // fingerprints of the two secrets, for people
 	v2Print  string
+	v3Secret provider.Secret   // the API v3 key as text, to tell when it stands in the other's place
 	digest   [sha256.Size]byte // of all that was read from files
 }
 
@@ -37,9 +38,16 @@ type keySet struct {
 type platformKey struct {
 	id       string
 	kind     string
+	subject  string // a certificate's common name
 	notAfter time.Time
 	public   *rsa.PublicKey
 }
+
+// The kinds of platform keys, as Keys shows them.
+const (
+	kindPublicKey   = "public key"
+	kindCertificate = "certificate"
+)
 
 // v2Key is the API v2 key in the three forms in which it is used.
 type v2Key struct {
@@ -48,6 +56,9 @@ type v2Key struct {
 	macs sync.Pool    // of hash.Hash: HMAC-SHA256 under the key
 }
 
+// keyTail begins what follows the fields in the signed text.
+const keyTail = "key="
+
 func newV2Key(secret string) (*v2Key, error) {
 	// The refund key is the text of the digest in small letters, not the digest.
 	digest := md5.Sum([]byte(secret))
@@ -55,10 +66,13 @@ func newV2Key(secret string) (*v2Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &v2Key{tail: []byte("key=" + secret), ecb: ecb}
+	k := &v2Key{tail: []byte(keyTail + secret), ecb: ecb}
 	k.macs.New = func() any { return hmac.New(sha256.New, []byte(secret)) }
 	return k, nil
 }
+
+// secret is the key itself.
+func (k *v2Key) secret() string { return string(k.tail[len(keyTail):]) }
 
 // keyLoader reads an account's keys, and notes what is wrong and what it read.
 type keyLoader struct {
@@ -80,7 +94,7 @@ func loadKeys(o *Options, readFile func(string) ([]byte, error)) (*keySet, provi
 	for i, entry := range o.Certificates {
 		l.certificate(ks, fmt.Sprintf("certificates[%d].file", i), entry.File, o.MchID)
 	}
-	ks.v2Print, ks.v3Print = fingerprint(v2), fingerprint(v3)
+	ks.v2Print, ks.v3Print, ks.v3Secret = fingerprint(v2), fingerprint(v3), provider.Secret(v3)
 	var err error
 	if v2 != "" {
 		if ks.v2, err = newV2Key(v2); err != nil {
@@ -180,7 +194,7 @@ func (l *keyLoader) publicKey(ks *keySet, field string, entry PublicKeyFile) {
 		l.problem(field+".file", "%v", err)
 		return
 	}
-	l.add(ks, field+".id", &platformKey{id: entry.ID, kind: "public key", public: public})
+	l.add(ks, field+".id", &platformKey{id: entry.ID, kind: kindPublicKey, public: public})
 }
 
 func (l *keyLoader) certificate(ks *keySet, field, path, mchid string) {
@@ -196,7 +210,7 @@ func (l *keyLoader) certificate(ks *keySet, field, path, mchid string) {
 		l.problem(field, "%v", err)
 		return
 	}
-	l.add(ks, field, &platformKey{id: serialOf(cert), kind: "certificate", notAfter: cert.NotAfter, public: public})
+	l.add(ks, field, &platformKey{id: serialOf(cert), kind: kindCertificate, subject: cert.Subject.CommonName, notAfter: cert.NotAfter, public: public})
 }
 
 func (l *keyLoader) add(ks *keySet, field string, k *platformKey) {
@@ -204,7 +218,7 @@ func (l *keyLoader) add(ks *keySet, field string, k *platformKey) {
 		// The same certificate in two files is one: at the end of a rotation people
 		// copy the new file over the old one. An id that stands twice in the
 		// options has been named already.
-		if !known.public.Equal(k.public) && k.kind == "certificate" {
+		if !known.public.Equal(k.public) && k.kind == kindCertificate {
 			l.problem(field, "certificate %s stands in the account twice, with different keys", k.id)
 		}
 		return

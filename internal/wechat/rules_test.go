@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -85,9 +86,56 @@ func TestT14(t *testing.T) {
 			return true
 		})
 	}
-	if comparisons != 2 {
-		t.Errorf("%d comparisons in constant time, the two of v2 are due", comparisons)
+	if comparisons != 3 {
+		t.Errorf("%d comparisons in constant time, the two of v2 and the one of its examination are due", comparisons)
 	}
+}
+
+// TestFinerCodesAreExplained: every code of either list has one text in both
+// languages, and every finer one is found by some line.
+func TestFinerCodesAreExplained(t *testing.T) {
+	_, files := sources(t)
+	declared := map[string]bool{} // whether it is a finer one
+	var all strings.Builder
+	for name := range files {
+		if text, err := os.ReadFile(name); err == nil && name != "causes.go" && !strings.HasPrefix(name, "explain") {
+			all.Write(text)
+		}
+	}
+	for _, name := range []string{"codes.go", "causes.go"} {
+		for _, declaration := range files[name].Decls {
+			for _, spec := range constants(declaration) {
+				value, _ := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+				declared[value] = name == "causes.go"
+				damage := slices.Contains(slices.Collect(maps.Values(ofDamage)), value)
+				if !damage && !strings.Contains(all.String(), spec.Names[0].Name) {
+					t.Errorf("nothing says %s", spec.Names[0].Name)
+				}
+			}
+		}
+	}
+	explained := map[string]bool{}
+	for _, e := range Explanations() {
+		finer, is := declared[e.Code]
+		if !is || finer != e.Finer || explained[e.Code] {
+			t.Errorf("%s is explained, and is no code, stands in the other list, or stands twice", e.Code)
+		}
+		explained[e.Code] = true
+	}
+	for code := range declared {
+		if !explained[code] {
+			t.Errorf("%s is not explained", code)
+		}
+	}
+}
+
+func constants(declaration ast.Decl) (specs []*ast.ValueSpec) {
+	if general, ok := declaration.(*ast.GenDecl); ok && general.Tok == token.CONST {
+		for _, spec := range general.Specs {
+			specs = append(specs, spec.(*ast.ValueSpec))
+		}
+	}
+	return specs
 }
 
 // TestCodesAreListedAndExplained holds the constants, the list and their words together.

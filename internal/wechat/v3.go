@@ -145,6 +145,9 @@ func (m *message) verifyV3(h *v3Header, key *platformKey) error {
 	return unproven(CodeSignature, "does not hold under %s %s (body of %d bytes)", key.kind, key.id, len(m.req.Body))
 }
 
+// errSealed: the resource was sealed with another key, or is not whole.
+var errSealed = unproven(CodeDecrypt, "resource does not open under the API v3 key")
+
 // open decrypts the resource of a verified envelope into m.plain.
 func (m *message) open() error {
 	e := &m.envelope
@@ -171,7 +174,7 @@ func (m *message) open() error {
 	}
 	plain, err := m.keys.v3.Open(sealed[:0], nonce, sealed, associated)
 	if err != nil {
-		return unproven(CodeDecrypt, "resource does not open under the API v3 key")
+		return errSealed
 	}
 	m.plain = plain
 	return nil

@@ -26,8 +26,8 @@ create index deliveries_of_order on deliveries (out_trade_no, merchant, endpoint
 create index deliveries_exhausted on deliveries (event_id, endpoint)
     where state = 'exhausted';
 
--- Attempts are kept for good: they say what was told, when, and what the answer
--- was.
+-- Attempts say what was told, when, and what the answer was. They are kept for
+-- their retention time.
 create table attempts (
     event_id    text    not null,
     id          text    not null,

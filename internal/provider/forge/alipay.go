@@ -18,7 +18,8 @@ import (
 // AlipayKey, RSA2 and the ordinary rule.
 type AlipaySigner struct {
 	Key      Key
-	SignType string // "RSA2" (SHA-256) or "RSA" (SHA-1)
+	Private  *rsa.PrivateKey // set: signs with it, and Key is not looked at
+	SignType string          // "RSA2" (SHA-256) or "RSA" (SHA-1)
 	Rule     Rule
 }
 
@@ -41,21 +42,27 @@ func (s AlipaySigner) Send(f Form, signature string) Message {
 
 // Signature is the base64 signature of a text.
 func (s AlipaySigner) Signature(text string) string {
-	key := s.Key
-	if key == "" {
-		key = AlipayKey
-	}
 	hash, digest := crypto.SHA256, sha256.Sum256([]byte(text))
 	sum := digest[:]
 	if s.signType() == "RSA" {
 		weak := sha1.Sum([]byte(text))
 		hash, sum = crypto.SHA1, weak[:]
 	}
-	signature, err := rsa.SignPKCS1v15(nil, key.Private(), hash, sum)
+	signature, err := rsa.SignPKCS1v15(nil, s.private(), hash, sum)
 	if err != nil {
-		panic(fmt.Sprintf("signing with key %s: %v", key, err)) // cannot happen with 2048 bits
+		panic(fmt.Sprintf("signing in Alipay's place: %v", err)) // cannot happen with 2048 bits
 	}
 	return base64.StdEncoding.EncodeToString(signature)
+}
+
+func (s AlipaySigner) private() *rsa.PrivateKey {
+	switch {
+	case s.Private != nil:
+		return s.Private
+	case s.Key == "":
+		return AlipayKey.Private()
+	}
+	return s.Key.Private()
 }
 
 func (s AlipaySigner) signType() string {

@@ -1,6 +1,6 @@
-// Package forge builds the messages that the payment providers send, signed
-// with throw-away keys: for the tests, for the demo and for the captures under
-// testdata. It stands beside the adapters and shares no code with them, so that
+// Package forge builds the messages that the payment providers send. It signs
+// with keys that it is given, or else with throw-away keys of its own, which are
+// for tests and for the captures under testdata. It stands beside the adapters and shares no code with them, so that
 // an error of one is not hidden by the same error of the other.
 //
 // It imports provider and the standard library, never an adapter and never

@@ -98,9 +98,12 @@ type Cert struct {
 	NotAfter  time.Time // zero: 2040-01-01
 }
 
-// CertificatePEM issues a certificate for the key, signed by the key itself
-// under the issuer's name. The same Cert gives the same bytes.
-func (k Key) CertificatePEM(c Cert) []byte {
+// CertificatePEM issues a certificate for the key.
+func (k Key) CertificatePEM(c Cert) []byte { return CertificatePEM(k.Private(), c) }
+
+// CertificatePEM issues a certificate for a key, signed by the key itself under
+// the issuer's name. The same Cert gives the same bytes.
+func CertificatePEM(key *rsa.PrivateKey, c Cert) []byte {
 	serial := big.NewInt(1)
 	if c.SerialHex != "" {
 		if _, ok := serial.SetString(c.SerialHex, 16); !ok {
@@ -119,9 +122,9 @@ func (k Key) CertificatePEM(c Cert) []byte {
 		KeyUsage: x509.KeyUsageDigitalSignature,
 	}
 	issuer := &x509.Certificate{Subject: c.Issuer}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, issuer, &k.Private().PublicKey, k.Private())
+	der, err := x509.CreateCertificate(rand.Reader, leaf, issuer, &key.PublicKey, key)
 	if err != nil {
-		panic(fmt.Sprintf("certificate for %s: %v", k, err))
+		panic(fmt.Sprintf("certificate %s: %v", c.SerialHex, err)) // cannot happen with a sound key
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }

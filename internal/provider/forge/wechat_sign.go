@@ -36,9 +36,10 @@ func (k Key) wechatCertificate(serial string) []byte {
 // WechatV3Signer seals and signs v3 messages in WeChat Pay's place. The zero value
 // signs with the platform certificate's key and seals with WechatV3Key.
 type WechatV3Signer struct {
-	Key    Key    // "" is PlatformKey
-	Serial string // "" is the one that belongs to Key
-	APIKey string // "" is WechatV3Key
+	Key     Key             // "" is PlatformKey
+	Private *rsa.PrivateKey // set: signs with it, and Key is not looked at
+	Serial  string          // "" is the one that belongs to Key
+	APIKey  string          // "" is WechatV3Key
 }
 
 // WechatEvent is a v3 notification before it is sealed and signed.
@@ -113,9 +114,9 @@ func (s WechatV3Signer) Sign(body []byte, t time.Time) Message {
 // SignWith signs a body with any timestamp and nonce, for tests.
 func (s WechatV3Signer) SignWith(body []byte, timestamp, nonce string) Message {
 	digest := sha256.Sum256([]byte(timestamp + "\n" + nonce + "\n" + string(body) + "\n"))
-	signature, err := rsa.SignPKCS1v15(nil, s.key().Private(), crypto.SHA256, digest[:])
+	signature, err := rsa.SignPKCS1v15(nil, s.private(), crypto.SHA256, digest[:])
 	if err != nil {
-		panic(fmt.Sprintf("signing with key %s: %v", s.key(), err)) // cannot happen with 2048 bits
+		panic(fmt.Sprintf("signing as %s: %v", s.serial(), err)) // cannot happen with 2048 bits
 	}
 	header := http.Header{}
 	header.Set("Content-Type", "application/json")
@@ -125,6 +126,13 @@ func (s WechatV3Signer) SignWith(body []byte, timestamp, nonce string) Message {
 	header.Set("Wechatpay-Signature-Type", "WECHATPAY2-SHA256-RSA2048")
 	header.Set("Wechatpay-Signature", base64.StdEncoding.EncodeToString(signature))
 	return Message{Header: header, Body: slices.Clone(body)}
+}
+
+func (s WechatV3Signer) private() *rsa.PrivateKey {
+	if s.Private != nil {
+		return s.Private
+	}
+	return s.key().Private()
 }
 
 func (s WechatV3Signer) key() Key {

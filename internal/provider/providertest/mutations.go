@@ -27,7 +27,7 @@ func mutations(t *testing.T, kit Kit, name string, g Genuine) {
 		t.Fatal(err)
 	}
 	for i := range mutationCount {
-		req := mutate(rnd, g.Request)
+		req := Mutate(rnd, g.Request)
 		n, err := kit.Provider.Parse(req)
 		switch {
 		case err != nil && !isRefusal(err):
@@ -43,8 +43,9 @@ func mutations(t *testing.T, kit Kit, name string, g Genuine) {
 	}
 }
 
-// mutate makes one to three changes to a copy of req.
-func mutate(rnd *rand.Rand, req provider.Request) provider.Request {
+// Mutate makes one to three changes to a copy of req, in its header or body, of
+// the kinds that one parser or another stumbles over.
+func Mutate(rnd *rand.Rand, req provider.Request) provider.Request {
 	c := clone(req)
 	for range 1 + rnd.IntN(3) {
 		if len(c.Header) > 0 && rnd.IntN(4) == 0 {

@@ -74,6 +74,7 @@ func Run(t *testing.T, kit Kit) {
 			t.Run("touched", func(t *testing.T) { touched(t, kit, g) })
 			t.Run("mutations", func(t *testing.T) { mutations(t, kit, name, g) })
 			t.Run("answers", func(t *testing.T) { answers(t, kit, g) })
+			t.Run("examined", func(t *testing.T) { examined(t, kit, g) })
 		})
 	}
 	t.Run("identity and keys", func(t *testing.T) { identityAndKeys(t, kit) })

@@ -25,6 +25,8 @@ const (
 	// maxWriters are for all that writes and is no notification: a merchant's
 	// commands, the outbox, counts of copies, the removal of old requests.
 	maxWriters = 4
+	// maxKeepers is for refused requests: one small transaction at a time.
+	maxKeepers = 1
 	// poolWait bounds the wait for a connection: behind it is a notification
 	// whose sender waits five seconds at most, and an honest refusal is better.
 	poolWait = 300 * time.Millisecond

@@ -18,7 +18,8 @@ select n.event_id, n.endpoint, n.merchant, n.out_trade_no, n.order_version, 'pen
 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
     n(event_id, endpoint, merchant, out_trade_no, order_version, at)`
 
-	// What another worker has in its hands is passed over, not waited for.
+	// What another worker has in its hands is passed over, not waited for. That
+	// times are greater than zero is what lets the index of what is due serve.
 	dueDeliveries = `select ` + row.DeliveryColumns + `,
     (select p.next_at from deliveries p
      where p.out_trade_no = d.out_trade_no and p.merchant = d.merchant and p.endpoint = d.endpoint
@@ -27,7 +28,7 @@ from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bi
 from (select w.* from unnest($1::text[], $2::bigint[]) w(endpoint, n)
     where not exists (select 1 from endpoint_pauses z where z.endpoint = w.endpoint)) w
 cross join lateral (
-    select * from deliveries where endpoint = w.endpoint and state = 'pending' and next_at <= $3
+    select * from deliveries where endpoint = w.endpoint and state = 'pending' and next_at > 0 and next_at <= $3
     order by next_at limit w.n for update skip locked) d
 join events e on e.id = d.event_id
 order by d.next_at, d.event_id`
@@ -45,7 +46,8 @@ where d.event_id = k.event_id and d.endpoint = k.endpoint and exists (select 1 f
       and p.state = 'pending' and p.order_version is not null and p.order_version < d.order_version)`
 
 	nextDelivery = `select min(d.next_at) from unnest($1::text[]) w(endpoint)
-cross join lateral (select next_at from deliveries where endpoint = w.endpoint and state = 'pending' order by next_at limit 1) d
+cross join lateral (
+    select next_at from deliveries where endpoint = w.endpoint and state = 'pending' and next_at > 0 order by next_at limit 1) d
 where not exists (select 1 from endpoint_pauses z where z.endpoint = w.endpoint)`
 
 	lockDeliveries = `select 1 from unnest($1::text[], $2::text[]) k(event_id, endpoint)

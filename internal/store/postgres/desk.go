@@ -30,7 +30,7 @@ from unnest($1::text[], $2::text[]) k(event_id, endpoint)
 where d.event_id = k.event_id and d.endpoint = k.endpoint`
 
 	backlogs = `select endpoint, sum(pending), min(oldest), sum(exhausted) from (
-    select endpoint, count(*) as pending, min(created_at) as oldest, 0 as exhausted from deliveries where state = 'pending' group by endpoint
+    select endpoint, count(*) as pending, min(created_at) as oldest, 0 as exhausted from deliveries where state = 'pending' and next_at > 0 group by endpoint
     union all
     select endpoint, 0, null, count(*) from deliveries where state = 'exhausted' group by endpoint) b
 group by endpoint order by endpoint`

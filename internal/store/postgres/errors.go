@@ -29,6 +29,9 @@ const (
 	codeCrash        = "57P02"
 	codeIdleTooLong  = "25P03"
 	codeLockNotInDue = "55P03"
+
+	codeIndexCorrupted = "XX002"
+	codeNoRight        = "42501"
 )
 
 // away are the classes of codes after which trying later may help: connection,
@@ -113,4 +116,9 @@ func translate(err error) error {
 		return unavailable(err)
 	}
 	return err
+}
+
+func hasCode(err error, code string) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == code
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
+	"github.com/notifyd/notifyd/internal/refusal"
 	"github.com/notifyd/notifyd/internal/store/row"
 )
 
@@ -30,6 +31,8 @@ type Options struct {
 	Committers int // DefaultCommitters when 0
 	// Subscriptions names the endpoints of an event; may be nil.
 	Subscriptions row.Subscriptions
+	// LookOnly: Prepare changes no schema.
+	LookOnly bool
 }
 
 // Store is a PostgreSQL database. It is safe for concurrent use.
@@ -37,10 +40,12 @@ type Store struct {
 	config        *pgxpool.Config
 	committers    int
 	subscriptions row.Subscriptions
+	lookOnly      bool
 	notices       *pgxpool.Pool // units of work of notifications, and the beat
 	writers       *pgxpool.Pool // whatever else writes
 	lookers       *pgxpool.Pool // the look-ups before a unit: is it a repeat?
 	readers       *pgxpool.Pool // people who ask
+	keepers       *pgxpool.Pool // refused requests: a flood of them has this one connection
 	ready         atomic.Bool
 
 	preparing sync.Mutex
@@ -55,6 +60,7 @@ var (
 	_ order.EventReader = (*Store)(nil)
 	_ idempotency.Store = (*Store)(nil)
 	_ order.Feed        = (*Store)(nil)
+	_ refusal.Store     = (*Store)(nil)
 )
 
 // Open reads the URL; it does not connect.
@@ -63,7 +69,7 @@ func Open(url string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the store's URL cannot be read: %w", err) // the driver leaves the password out
 	}
-	s := &Store{config: settle(config), committers: opts.Committers, subscriptions: opts.Subscriptions}
+	s := &Store{config: settle(config), committers: opts.Committers, subscriptions: opts.Subscriptions, lookOnly: opts.LookOnly}
 	if s.committers <= 0 {
 		s.committers = DefaultCommitters
 	}
@@ -71,10 +77,11 @@ func Open(url string, opts Options) (*Store, error) {
 	writers, errW := s.newPool(maxWriters, lookUps)
 	lookers, errL := s.newPool(maxLookers, lookUps)
 	readers, errR := s.newPool(maxReaders, nil)
-	if err := errors.Join(errN, errW, errL, errR); err != nil {
+	keepers, errK := s.newPool(maxKeepers, nil)
+	if err := errors.Join(errN, errW, errL, errR, errK); err != nil {
 		return nil, err
 	}
-	s.notices, s.writers, s.lookers, s.readers = notices, writers, lookers, readers
+	s.notices, s.writers, s.lookers, s.readers, s.keepers = notices, writers, lookers, readers, keepers
 	return s, nil
 }
 
@@ -106,7 +113,7 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) pools() []*pgxpool.Pool {
-	return []*pgxpool.Pool{s.notices, s.writers, s.lookers, s.readers}
+	return []*pgxpool.Pool{s.notices, s.writers, s.lookers, s.readers, s.keepers}
 }
 
 // committing is the pool for a unit of work. Notifications have connections of

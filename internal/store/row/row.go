@@ -16,6 +16,10 @@ import (
 // changed; run the newer program, or restore a backup from before the upgrade.
 var ErrSchemaNewer = errors.New("the database's schema is newer than this program")
 
+// ErrSchemaOlder: the database waits for a migration, and whoever asked only
+// wanted to look.
+var ErrSchemaOlder = errors.New("the database's schema is older than this program")
+
 // Scanner is a row of either driver.
 type Scanner interface{ Scan(dest ...any) error }
 

@@ -21,7 +21,7 @@ values (?1, ?2, ?3, ?4, ?5, 'pending', 0, 0, ?6, ?6, ?6)`
        and p.state = 'pending' and p.order_version is not null and p.order_version < d.order_version
      order by p.order_version limit 1), ` + row.TellingColumns + `
 from deliveries d cross join events e on e.id = d.event_id
-where d.endpoint = ?1 and d.state = 'pending' and d.next_at <= ?2
+where d.endpoint = ?1 and d.state = 'pending' and d.next_at > 0 and d.next_at <= ?2
   and not exists (select 1 from endpoint_pauses z where z.endpoint = ?1)
 order by d.next_at, d.event_id limit ?3`
 
@@ -29,7 +29,7 @@ order by d.next_at, d.event_id limit ?3`
 
 	deferDelivery = `update deliveries set lease = null, next_at = ?3 where event_id = ?1 and endpoint = ?2`
 
-	nextDelivery = `select min(next_at) from deliveries where endpoint = ?1 and state = 'pending'
+	nextDelivery = `select min(next_at) from deliveries where endpoint = ?1 and state = 'pending' and next_at > 0
   and not exists (select 1 from endpoint_pauses z where z.endpoint = ?1)`
 
 	// A lease that is lost moves nothing.

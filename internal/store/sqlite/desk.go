@@ -28,7 +28,7 @@ where d.lease is null or d.next_at <= excluded.next_at`
 where event_id = ?1 and endpoint = ?2`
 
 	backlogs = `select endpoint, sum(pending), min(oldest), sum(exhausted) from (
-    select endpoint, count(*) as pending, min(created_at) as oldest, 0 as exhausted from deliveries where state = 'pending' group by endpoint
+    select endpoint, count(*) as pending, min(created_at) as oldest, 0 as exhausted from deliveries where state = 'pending' and next_at > 0 group by endpoint
     union all
     select endpoint, 0, null, count(*) from deliveries where state = 'exhausted' group by endpoint) b
 group by endpoint order by endpoint`

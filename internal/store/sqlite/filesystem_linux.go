@@ -2,10 +2,12 @@ package sqlite
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/store/row"
 )
 
 // Network file systems, by the number that statfs gives. A write-ahead log
@@ -31,6 +33,18 @@ func checkRoom(path string, least uint64) error {
 		return fmt.Errorf("%w: the disk of the database is full: %d bytes are free, %d are needed", order.ErrUnavailable, free, least)
 	}
 	return nil
+}
+
+// statDisk asks the file system of path.
+func statDisk(path string) (*row.Disk, error) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(path, &stat); err != nil {
+		return nil, fmt.Errorf("the file system of the database cannot be asked: %w", err)
+	}
+	return &row.Disk{
+		Path: filepath.Dir(path), FreeBytes: stat.Bavail * uint64(stat.Bsize), ReadOnly: stat.Flags&unix.ST_RDONLY != 0,
+		InMemory: stat.Type == unix.TMPFS_MAGIC || stat.Type == unix.RAMFS_MAGIC,
+	}, nil
 }
 
 func checkFileSystem(path string) error {

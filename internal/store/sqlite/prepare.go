@@ -47,6 +47,11 @@ func (s *Store) Prepare(ctx context.Context) (err error) {
 		}
 		err = errors.Join(err, s.letGo())
 	}()
+	if s.lookOnly {
+		if _, err := os.Stat(s.path); err != nil {
+			return err
+		}
+	}
 	if err := s.makeFile(); err != nil {
 		return err
 	}
@@ -61,7 +66,7 @@ func (s *Store) Prepare(ctx context.Context) (err error) {
 	if err := check(ctx, db); err != nil {
 		return err
 	}
-	if err := migrate(ctx, db); err != nil {
+	if err := migrate(ctx, db, s.lookOnly); err != nil {
 		return err
 	}
 	if s.reader, err = openReader(ctx, s.path, readers); err != nil {
@@ -169,7 +174,7 @@ func numbers(version string) []int {
 }
 
 // migrate brings the schema up. The lock beside the file keeps others away.
-func migrate(ctx context.Context, db *sql.DB) error {
+func migrate(ctx context.Context, db *sql.DB, lookOnly bool) error {
 	steps, err := fs.Sub(migrations.SQLite, "sqlite")
 	if err != nil {
 		return err
@@ -185,6 +190,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	}
 	if stored > ours {
 		return fmt.Errorf("%w: the database has schema %d, this program knows %d", ErrSchemaNewer, stored, ours)
+	}
+	if lookOnly && stored < ours {
+		return fmt.Errorf("%w: the database has schema %d, this program brings it to %d", row.ErrSchemaOlder, stored, ours)
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("the schema cannot be brought from %d to %d: %w", stored, ours, err)

@@ -139,6 +139,7 @@ func TestSetsAreLookedUpByIndex(t *testing.T) {
 		findKnown: 1, findProviders: 1, findOrders: 1, findPayments: 1, findPaymentsOfOrders: 1, findRefunds: 1, findRefundsOfOrders: 1,
 		findWaiting: 2, storyPayments: 2, storyRefunds: 2, storyEvents: 2, storyNotifications: 2, waitingFor: 3, updateOrder: 20, addCopies: 2,
 		resolveNotification: 6, deleteNotificationOrders: 1, deleteWaiting: 2, pruneRaw: 1, feedReach: 1, eventsBetween: 4, dueDeliveries: 3, oneEvent: 1,
+		finishDelivery: 8, callNext: 4, nextDelivery: 1, agedDeliveries: 3, pruneDelivery: 3, pruneAttempts: 3,
 	} {
 		rows, err := s.reader.Query("explain query plan "+query, make([]any, arguments)...)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/notifyd/notifyd/internal/idempotency"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
+	"github.com/notifyd/notifyd/internal/refusal"
 	"github.com/notifyd/notifyd/internal/store/row"
 )
 
@@ -26,6 +27,10 @@ type Options struct {
 	Holder string
 	// Subscriptions names the endpoints of an event; may be nil.
 	Subscriptions row.Subscriptions
+	// LookOnly: Prepare makes no file and changes no schema.
+	LookOnly bool
+	// Disk asks the file system that a path lies on; nil: the system's own way.
+	Disk func(path string) (*row.Disk, error)
 }
 
 // Store is an SQLite database. It is safe for concurrent use.
@@ -33,8 +38,10 @@ type Store struct {
 	path          string
 	holder        string
 	subscriptions row.Subscriptions
+	lookOnly      bool
 	turn          chan struct{} // holds one token while somebody writes
 	least         uint64        // bytes that must be free on the disk
+	disk          func(path string) (*row.Disk, error)
 	ready         atomic.Bool
 
 	preparing sync.Mutex
@@ -53,6 +60,7 @@ var (
 	_ order.EventReader = (*Store)(nil)
 	_ idempotency.Store = (*Store)(nil)
 	_ order.Feed        = (*Store)(nil)
+	_ refusal.Store     = (*Store)(nil)
 )
 
 // Open names the database in the file at path; nothing is touched before Prepare.
@@ -64,8 +72,12 @@ func Open(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions,
-		turn: make(chan struct{}, 1), least: leastFreeBytes}, nil
+	s := &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions, lookOnly: opts.LookOnly,
+		turn: make(chan struct{}, 1), least: leastFreeBytes, disk: opts.Disk}
+	if s.disk == nil {
+		s.disk = statDisk
+	}
+	return s, nil
 }
 
 // Describe names the database for people.

@@ -275,6 +275,19 @@ func unsequencedEventsWait(t *testing.T, db store.DB) {
 	same(t, "its body", string(placed.Deliveries[0].Body), string(e.JSON()))
 }
 
+// Neither a smaller id nor an earlier time hides what is committed after others
+// were claimed: workers remember no place.
+func lateDeliveriesAreClaimed(t *testing.T, db store.DB) {
+	for i := range 10 {
+		e := told(fmt.Sprintf("evt_%02d", 99-i), fmt.Sprintf("T%d", i), 1)
+		e.CreatedAt = start.Add(-time.Duration(i) * time.Minute)
+		toldOf(t, db, e)
+		claimed := claim(t, db, claimAt(start)).Deliveries
+		same(t, "claimed", keysOf(claimed), []string{e.ID + "@erp"})
+		finish(t, db, start, ended(claimed[0], outbox.Delivered, start))
+	}
+}
+
 func workersShareDeliveries(t *testing.T, db store.DB) {
 	const orders, versions = 12, 4
 	var events []order.Event

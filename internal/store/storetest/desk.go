@@ -119,6 +119,39 @@ func deliveriesAreSentAgain(t *testing.T, db store.DB) {
 	step(outbox.Filter{OutTradeNo: "T0", Limit: 9}, false, outbox.ResentPage{}) // being sent right now
 }
 
+// eventsByDelivery: as on the shelf, evt_0 is delivered, evt_1 and evt_2 are
+// exhausted, evt_3 and evt_4 are pending, and only evt_4 is at mail.
+func eventsByDelivery(t *testing.T, db store.DB) {
+	shelf(t, db)
+	put(t, db, &order.Changes{Events: []order.Event{anEvent("evt_9", "T9", 1)}}) // for no endpoint
+	for _, c := range []struct {
+		name   string
+		filter order.EventFilter
+		want   []string
+	}{
+		{"endpoint", order.EventFilter{Endpoint: "mail"}, []string{"evt_4"}},
+		{"the other endpoint", order.EventFilter{Endpoint: "erp"}, []string{"evt_4", "evt_3", "evt_2", "evt_1", "evt_0"}},
+		{"no such endpoint", order.EventFilter{Endpoint: "fax"}, []string{}},
+		{"delivered", order.EventFilter{Delivery: "delivered"}, []string{"evt_0"}},
+		{"exhausted", order.EventFilter{Delivery: "exhausted"}, []string{"evt_2", "evt_1"}},
+		{"pending, two of one event", order.EventFilter{Delivery: "pending"}, []string{"evt_4", "evt_3"}},
+		{"both of one delivery", order.EventFilter{Delivery: "pending", Endpoint: "mail"}, []string{"evt_4"}},
+		{"not of two", order.EventFilter{Delivery: "exhausted", Endpoint: "mail"}, []string{}},
+		{"with the rest", order.EventFilter{Delivery: "exhausted", Endpoint: "erp", OutTradeNo: "T1", AfterID: "evt_2", Limit: 5}, []string{"evt_1"}},
+		{"no such state", order.EventFilter{Delivery: "lost' or 'a' = 'a"}, []string{}},
+	} {
+		list, err := db.Events(t.Context(), c.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := []string{}
+		for _, e := range list {
+			ids = append(ids, e.ID)
+		}
+		same(t, c.name, ids, c.want)
+	}
+}
+
 func eventsByFilter(t *testing.T, db store.DB) {
 	events := []order.Event{anEvent("evt_1", "T1", 1), anEvent("evt_2", "T1", 2), anEvent("evt_3", "T2", 1), anEvent("evt_4", "T1", 0), anEvent("evt_5", "T1", 1)}
 	events[1].Type = order.EventRefunded

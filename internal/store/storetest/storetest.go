@@ -1,7 +1,7 @@
 // Package storetest is the conformance suite of the stores. It runs whole on
 // every database: there are no flags for what one of them cannot do.
 //
-// It serves tests only. It imports order, idempotency and store.
+// It serves tests only. It imports order, idempotency, refusal and store.
 package storetest
 
 import (
@@ -86,20 +86,31 @@ var alone = []testCase{
 	{"a delivery that is given back is due", givenBackIsDue},
 	{"an order's events follow one another", eventsOfAnOrderFollow},
 	{"many deliveries that wait hide none that may go", manyThatWaitHideNone},
+	{"what is committed late is delivered", lateDeliveriesAreClaimed},
 	{"paused endpoints are left alone", pausedEndpointsAreLeftAlone},
 	{"events wait a moment for their place in the feed", unsequencedEventsWait},
 	{"deliveries are listed by filter", deliveriesByFilter},
 	{"an event is sent again", eventIsSentAgain},
 	{"deliveries are sent again by filter", deliveriesAreSentAgain},
 	{"events are listed by filter", eventsByFilter},
+	{"events are listed by their deliveries", eventsByDelivery},
 	{"the feed is read in order, each merchant's by itself", feedIsRead},
 	{"an order's events stand in the feed by version", feedKeepsOrdersInOrder},
 	{"the feed is read in bounded steps", feedIsReadInSteps},
 	{"an event that is committed late is never skipped", feedNeverSkipsALateEvent},
 
 	{"captures are kept and removed", capturesArePruned},
+	{"old deliveries and attempts are removed", oldDeliveriesArePruned},
+	{"refused requests are read as they were kept", refusalsRoundTrip},
+	{"a refused request that no column can hold is refused", refusalTextsAreRefused},
+	{"refused requests are listed by filter", refusalsByFilter},
+	{"a flood of one code leaves some of each", floodKeepsSomeOfEach},
+	{"refused requests stay within their bounds", refusalsStayWithinBounds},
+	{"old refused requests are removed", refusalsArePruned},
 	{"a prepared store can be prepared again", preparesTwice},
 	{"the beat is written", beats},
+	{"a sound store is found sound, and left as it was", soundStoreIsSound},
+	{"arrivals are read from either end", arrivalsAreRead},
 }
 
 var together = []testCase{
@@ -115,6 +126,7 @@ var together = []testCase{
 	{"a seal without its lock undoes the whole unit", brokenSealWritesNothing},
 	{"a unit that outlives its lock commits nothing", slowUnitCommitsNothing},
 	{"workers share deliveries", workersShareDeliveries},
+	{"whoever keeps refused requests, the bounds hold", refusalsOfInstances},
 }
 
 // start is when the tests' rows were made: microseconds that are not even.

@@ -173,3 +173,17 @@ func withDatabase(server, name string) string {
 	u.Path = "/" + name
 	return u.String()
 }
+
+// Forget keeps the server from making statistics of a table: its planner goes on
+// as if the table were as it was made, which it does for a minute after any burst.
+func Forget(t testing.TB, url, table string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	if _, err := conn.Exec(t.Context(), "alter table "+pgx.Identifier{table}.Sanitize()+" set (autovacuum_enabled = off)"); err != nil {
+		t.Fatal(err)
+	}
+}

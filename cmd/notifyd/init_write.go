@@ -1,0 +1,163 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// What init makes is for its owner alone: it holds secrets, and who may write
+// the configuration decides whose keys are believed.
+const (
+	setupFolderMode = 0o700
+	setupFileMode   = 0o600
+)
+
+// setupFolders are made beside the configuration.
+func (s *setup) folders() []string {
+	folders := []string{"secrets", "keys", "data"}
+	if s.Test {
+		folders = []string{"secrets", "data", testKeysFolder}
+	}
+	return folders
+}
+
+// clear says what would have to be written over: nothing is.
+func (s *setup) clear() error {
+	names := []string{configName, "secrets/admin_token", "secrets/api_key_k1", "secrets/api_v3_key"}
+	if s.Test {
+		names = append(names, "secrets/api_v2_key", "secrets/alipay_aes_key", testKeysFolder)
+	}
+	if s.Wechat.keyFile != "" {
+		names = append(names, "keys/wechatpay_pub.pem")
+	}
+	if s.Alipay.keyFile != "" {
+		names = append(names, "keys/alipay_public_key.pem")
+	}
+	for _, name := range names {
+		if err := s.absent(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *setup) absent(name string) error {
+	_, err := os.Lstat(s.path(name))
+	switch {
+	case err == nil:
+		return s.taken(name)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	return exitWith(exitFailed, "%s cannot be made: %w", s.path(name), withoutPath(err))
+}
+
+func (s *setup) taken(name string) error {
+	return exitWith(exitFailed, "%s is there already, and nothing is written over: name another folder, or move it away. Nothing was written", s.path(name))
+}
+
+// withoutPath is an error of a file without the path, which is named beside it.
+func withoutPath(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// writing is what was made so far, so that a failure leaves nothing behind.
+type writing struct {
+	setup *setup
+	made  []string // files and folders, in order
+	files []newFile
+	open  []string // folders that were there and that others can look into
+}
+
+// write makes folders and files: all, or none.
+func (s *setup) write() (*writing, error) {
+	w := &writing{setup: s}
+	if err := w.all(); err != nil {
+		return nil, errors.Join(err, w.undo())
+	}
+	return w, nil
+}
+
+func (w *writing) all() error {
+	s := w.setup
+	if err := w.folder(s.dir); err != nil {
+		return err
+	}
+	for _, name := range s.folders() {
+		if err := w.folder(s.path(name)); err != nil {
+			return err
+		}
+		if at, err := os.Stat(s.path(name)); err == nil && at.Mode().Perm()&^setupFolderMode != 0 {
+			w.open = append(w.open, s.path(name))
+		}
+	}
+	for _, f := range s.files {
+		if err := w.file(f); err != nil {
+			return err
+		}
+	}
+	if s.keys == nil {
+		return nil
+	}
+	if err := s.keys.Save(s.path(testKeysFolder)); err != nil {
+		return exitWith(exitFailed, "the keys of the simulated provider cannot be written: %w", err)
+	}
+	// They are not in made: undo takes the whole folder, which was new.
+	w.files = append(w.files, newFile{name: testKeysFolder + "/", what: "throw-away keys, for notifyd simulate"})
+	return nil
+}
+
+// folder makes a folder and those above it. One that is there stays as it is.
+func (w *writing) folder(dir string) error {
+	if at, err := os.Stat(dir); err == nil && at.IsDir() {
+		return nil
+	}
+	if above := filepath.Dir(dir); above != dir {
+		if err := w.folder(above); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, setupFolderMode); err != nil {
+		return exitWith(exitFailed, "the folder %s cannot be made: %w", dir, withoutPath(err))
+	}
+	w.made = append(w.made, dir)
+	return nil
+}
+
+func (w *writing) file(f newFile) error {
+	name := w.setup.path(f.name)
+	// O_EXCL: also when somebody else writes it in this moment, it is theirs.
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, setupFileMode)
+	if errors.Is(err, fs.ErrExist) {
+		return w.setup.taken(f.name)
+	}
+	if err != nil {
+		return exitWith(exitFailed, "%s cannot be made: %w", name, withoutPath(err))
+	}
+	w.made = append(w.made, name)
+	w.files = append(w.files, f)
+	_, err = file.Write(f.text)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return exitWith(exitFailed, "%s cannot be written: %w", name, withoutPath(err))
+	}
+	return nil
+}
+
+// undo takes away what was made, the last first.
+func (w *writing) undo() (err error) {
+	for i := len(w.made) - 1; i >= 0; i-- {
+		remove := os.Remove
+		if w.setup.keys != nil && path.Base(filepath.ToSlash(w.made[i])) == testKeysFolder {
+			remove = os.RemoveAll
+		}
+		err = errors.Join(err, remove(w.made[i]))
+	}
+	return err
+}

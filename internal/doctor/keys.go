@@ -1,0 +1,164 @@
+package doctor
+
+import (
+	"context"
+	"crypto"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// Providers offer the next key about a month before the present one ends: then
+// there is time, a week before its end it is due, and on the last day somebody
+// has to get up.
+const (
+	keyEndsSoon  = 30 * day
+	keyIsDue     = 7 * day
+	keyEndsToday = day
+)
+
+func (x *examination) keys(context.Context) {
+	for _, a := range x.Accounts {
+		for _, fault := range a.Faults {
+			x.fail(KeysRead, a.Name, "take the key that the provider's console offers for verifying; see docs/configuration.md", "%s", fault)
+		}
+		if a.Provider == nil {
+			x.skip(KeysExpiry, a.Name, "the account cannot be used as it is configured")
+			x.ownKeys(a)
+			continue
+		}
+		var names []string
+		for _, k := range a.Provider.Keys() {
+			names = append(names, strings.TrimSpace(k.Kind+" "+k.ID))
+		}
+		x.ok(KeysRead, a.Name, "loaded: %s", strings.Join(names, ", "))
+		x.expiry(a)
+		x.ownKeys(a)
+	}
+}
+
+// expiry warns of keys that end within 30, 7 and 1 days, and fails for those
+// that have ended: what the provider signs with the next key is refused until
+// that one is configured.
+func (x *examination) expiry(a Account) {
+	const fix = "download the provider's next key and put it beside this one; it is read within a minute, or at once on SIGHUP"
+	now, ending, fine := x.Now(), 0, 0
+	for _, k := range a.Provider.Keys() {
+		if k.NotAfter.IsZero() {
+			continue
+		}
+		left := k.NotAfter.Sub(now)
+		name, on := k.Kind+" "+k.ID, k.NotAfter.In(beijing).Format("2006-01-02 15:04")
+		switch {
+		case left <= 0:
+			x.fail(KeysExpiry, a.Name, fix, "%s ended on %s", name, on)
+		case left <= keyEndsToday:
+			x.warn(KeysExpiry, a.Name, fix, "%s ends within 1 day, on %s", name, on)
+		case left <= keyIsDue:
+			x.warn(KeysExpiry, a.Name, fix, "%s ends within 7 days, on %s", name, on)
+		case left <= keyEndsSoon:
+			x.warn(KeysExpiry, a.Name, fix, "%s ends within 30 days, on %s", name, on)
+		default:
+			fine++
+			continue
+		}
+		ending++
+	}
+	switch {
+	case ending > 0:
+	case fine > 0:
+		x.ok(KeysExpiry, a.Name, "no key ends within 30 days")
+	default:
+		x.ok(KeysExpiry, a.Name, "its keys have no end")
+	}
+}
+
+// beijing is where providers and their users are.
+var beijing = time.FixedZone("", 8*60*60)
+
+// ownKeys finds the merchant's own key where the provider's belongs. It looks
+// like any other public key; what gives it away is its private half, which
+// people keep in the same folder.
+func (x *examination) ownKeys(a Account) {
+	looked := 0
+	for _, f := range a.Files {
+		public := publicKey(f.Content)
+		if public == nil {
+			continue // a shared secret, or not a key at all: keys.read says so
+		}
+		looked++
+		for _, near := range a.Nearby {
+			if public.Equal(publicHalf(near.Content)) {
+				x.fail(KeysOwn, a.Name, "put the provider's own public key or certificate there: the console shows it beside yours",
+					"%s is the merchant's own key: %s is its private half", f.Path, near.Path)
+				return
+			}
+		}
+	}
+	if looked == 0 {
+		x.skip(KeysOwn, a.Name, "no public key could be read")
+		return
+	}
+	x.ok(KeysOwn, a.Name, "%s, and no private half of it lies beside it", counted(looked, "public key"))
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// comparable is what every public key of the standard library offers.
+type comparablePublic interface{ Equal(crypto.PublicKey) bool }
+
+// publicKey reads a public key or the key of a certificate; nil when there is
+// none.
+func publicKey(content []byte) comparablePublic {
+	der := derOf(content)
+	var key any
+	if certificate, err := x509.ParseCertificate(der); err == nil {
+		key = certificate.PublicKey
+	} else if k, err := x509.ParsePKIXPublicKey(der); err == nil {
+		key = k
+	} else if k, err := x509.ParsePKCS1PublicKey(der); err == nil {
+		key = k
+	}
+	public, _ := key.(comparablePublic)
+	return public
+}
+
+// publicHalf is that of a private key; nil when the content is none.
+func publicHalf(content []byte) crypto.PublicKey {
+	der := derOf(content)
+	var key any
+	if k, err := x509.ParsePKCS8PrivateKey(der); err == nil {
+		key = k
+	} else if k, err := x509.ParsePKCS1PrivateKey(der); err == nil {
+		key = k
+	} else if k, err := x509.ParseECPrivateKey(der); err == nil {
+		key = k
+	}
+	if signer, ok := key.(crypto.Signer); ok {
+		return signer.Public()
+	}
+	return nil
+}
+
+// derOf is the content of the first PEM block, or of bare base64, or the bytes
+// themselves.
+func derOf(content []byte) []byte {
+	if block, _ := pem.Decode(content); block != nil {
+		return block.Bytes
+	}
+	bare := strings.Join(strings.Fields(string(content)), "")
+	if der, err := base64.StdEncoding.DecodeString(bare); err == nil {
+		return der
+	}
+	return content
+}

@@ -1,0 +1,254 @@
+// Package mend undoes what is known to happen to notifications between a
+// provider and whoever verifies them: filters that escape, frameworks that
+// decode and encode again, proxies that convert. It answers "what may this have
+// been before?"; whether a signature holds over the answer is the adapter's
+// affair.
+//
+// It serves diagnosis alone: no verdict may rest on a mended text. It imports
+// the standard library and x/text.
+package mend
+
+import (
+	"html"
+	"iter"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/simplifiedchinese"
+)
+
+// Damage is one known way in which a text is changed. Its name is the last part
+// of a reason code.
+type Damage string
+
+// The damages.
+const (
+	None         Damage = ""
+	HTMLEscaped  Damage = "html_escaped"  // &quot; for ", by an input filter
+	Backslashed  Damage = "backslashed"   // \" for ", by an input filter
+	PlusLost     Damage = "plus_lost"     // a blank for +, by decoding what was not encoded
+	EncodedTwice Damage = "encoded_twice" // %22 for ", by encoding what was encoded
+	DecodedTwice Damage = "decoded_twice" // " for %22, by decoding what was decoded
+	Transcoded   Damage = "transcoded"    // other bytes for the same characters
+	LineEnds     Damage = "line_ends"     // LF for CRLF or the other way round, one more or fewer at the end
+	Wrapped      Damage = "wrapped"       // the whole text as a JSON string, or with a byte order mark before it
+)
+
+// undos are the ways back, in the order in which they are tried: what shows
+// itself plainly comes first.
+var undos = [...]struct {
+	damage Damage
+	undo   func(string) []string // nothing for a text without a sign of the damage
+}{
+	{Wrapped, unwrap}, {LineEnds, lineEnds}, {HTMLEscaped, unescapeHTML}, {Backslashed, stripSlashes},
+	{EncodedTwice, percentDecode}, {Transcoded, transcode}, {PlusLost, plusBack}, {DecodedTwice, percentEncode},
+}
+
+// Undone yields what a text may have been before each damage that it shows
+// signs of. The text itself is not among them.
+func Undone(text string) iter.Seq2[Damage, string] {
+	return func(yield func(Damage, string) bool) {
+		for _, u := range undos {
+			for _, before := range u.undo(text) {
+				if before != text && !yield(u.damage, before) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// UndoneAll yields what the values of a form may have been: each damage undone in
+// all of them, and then in one alone.
+func UndoneAll(values []string) iter.Seq2[Damage, []string] {
+	return func(yield func(Damage, []string) bool) {
+		for _, u := range undos {
+			befores := make([][]string, len(values))
+			ways := 0
+			for i, v := range values {
+				befores[i] = u.undo(v)
+				ways = max(ways, len(befores[i]))
+			}
+			for way := range ways {
+				if all := undoIn(values, befores, way, func(int) bool { return true }); all != nil && !yield(u.damage, all) {
+					return
+				}
+				for only := range values {
+					if one := undoIn(values, befores, way, func(i int) bool { return i == only }); one != nil && !yield(u.damage, one) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// undoIn is the values with some of them undone in one way; nil when that
+// changes nothing.
+func undoIn(values []string, befores [][]string, way int, which func(i int) bool) []string {
+	changed := false
+	all := slices.Clone(values)
+	for i := range values {
+		if which(i) && way < len(befores[i]) && befores[i][way] != values[i] {
+			all[i], changed = befores[i][way], true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return all
+}
+
+const byteOrderMark = "\uFEFF"
+
+func unwrap(text string) []string {
+	bare := strings.TrimPrefix(text, byteOrderMark)
+	before := []string{bare}
+	if inner, ok := jsonText(strings.TrimSpace(bare)); ok {
+		before = append(before, inner)
+	}
+	return before
+}
+
+// lineEnds are the forms that editors, terminals and text modes make of one
+// another.
+func lineEnds(text string) []string {
+	unix := strings.ReplaceAll(text, "\r\n", "\n")
+	trimmed := strings.TrimRight(text, "\r\n")
+	return []string{
+		trimmed, trimmed + "\n", trimmed + "\r\n",
+		unix, strings.ReplaceAll(unix, "\n", "\r\n"), strings.ReplaceAll(unix, "\r", "\n"),
+		strings.ReplaceAll(unix, "\n", ""), strings.TrimSpace(text),
+		strings.ReplaceAll(text, `\r\n`, "\r\n"), strings.ReplaceAll(text, `\n`, "\n"),
+		text + " ", " " + text,
+	}
+}
+
+// unescapeHTML undoes the escaping of the usual filters, once and twice, and of
+// those that know fewer entities.
+func unescapeHTML(text string) []string {
+	if !strings.Contains(text, "&") {
+		return nil
+	}
+	once := html.UnescapeString(text)
+	return []string{
+		once, html.UnescapeString(once),
+		strings.ReplaceAll(text, "&quot;", `"`),
+		strings.ReplaceAll(text, "&amp;", "&"),
+	}
+}
+
+func stripSlashes(text string) []string {
+	if !strings.Contains(text, `\`) {
+		return nil
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) {
+			i++
+		}
+		b.WriteByte(text[i])
+	}
+	return []string{b.String(), strings.ReplaceAll(text, `\"`, `"`), strings.ReplaceAll(text, `\/`, "/")}
+}
+
+func percentDecode(text string) []string {
+	if !strings.Contains(text, "%") {
+		return nil
+	}
+	var before []string
+	if once, err := url.QueryUnescape(text); err == nil {
+		before = append(before, once)
+	}
+	if once, err := url.PathUnescape(text); err == nil {
+		before = append(before, once)
+	}
+	return before
+}
+
+// percentEncode writes a text as the merchant may have encoded it before it was
+// decoded once too often.
+func percentEncode(text string) []string {
+	plus := url.QueryEscape(text)
+	blanks := strings.ReplaceAll(plus, "+", "%20")
+	return []string{plus, blanks, lowerHex(plus), lowerHex(blanks)}
+}
+
+func lowerHex(escaped string) string {
+	b := []byte(escaped)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:], strings.ToLower(string(b[i+1:i+3])))
+		}
+	}
+	return string(b)
+}
+
+// maxBlanks bounds the blanks of which every choice is tried: some were blanks
+// from the beginning.
+const maxBlanks = 8
+
+func plusBack(text string) []string {
+	if !strings.Contains(text, " ") {
+		return nil
+	}
+	before := []string{strings.ReplaceAll(text, " ", "+")}
+	pieces := strings.Split(text, " ")
+	if len(pieces)-1 > maxBlanks {
+		return before
+	}
+	for choice := 1; choice < 1<<(len(pieces)-1); choice++ {
+		var b strings.Builder
+		for i, piece := range pieces {
+			switch {
+			case i == 0:
+			case choice>>(i-1)&1 == 1:
+				b.WriteByte('+')
+			default:
+				b.WriteByte(' ')
+			}
+			b.WriteString(piece)
+		}
+		before = append(before, b.String())
+	}
+	return before
+}
+
+// transcode undoes conversions between UTF-8 and the charsets that software
+// falls back to.
+func transcode(text string) []string {
+	if isASCII(text) {
+		return nil
+	}
+	var before []string
+	if utf8.ValidString(text) {
+		// It was Chinese bytes, and somebody made UTF-8 of them.
+		if b, err := simplifiedchinese.GB18030.NewEncoder().String(text); err == nil {
+			before = append(before, b)
+		}
+		// It was UTF-8, and somebody took each byte for a character.
+		for _, one := range []*charmap.Charmap{charmap.ISO8859_1, charmap.Windows1252} {
+			if b, err := one.NewEncoder().String(text); err == nil {
+				before = append(before, b)
+			}
+		}
+		return before
+	}
+	// It was UTF-8, and somebody made Chinese bytes of it.
+	if s, err := simplifiedchinese.GB18030.NewDecoder().String(text); err == nil {
+		before = append(before, s)
+	}
+	return before
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

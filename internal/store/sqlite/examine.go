@@ -1,0 +1,243 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/notifyd/notifyd/internal/store/row"
+	"github.com/notifyd/notifyd/migrations"
+)
+
+const (
+	hasSchema  = `select count(*) from sqlite_schema where name = 'goose_db_version'`
+	schemaIs   = `select coalesce(max(version_id), 0) from goose_db_version where is_applied`
+	databaseIs = `select page_count * page_size from pragma_page_count, pragma_page_size`
+
+	// quickCheck reads every page and leaves out only whether each index agrees
+	// with its table, which would take several times as long.
+	quickCheck   = `pragma quick_check(10)`
+	foreignCheck = `select "table", count(*) from pragma_foreign_key_check group by 1 order by 1`
+
+	spanArrivals   = `select id, account, received_at from notifications where id > ?1 and id <= ?2 order by id limit ?3`
+	newestArrivals = `select id, account, received_at from notifications order by id desc limit ?1`
+)
+
+// Examine looks at the database from outside: also before Prepare, and while
+// another process holds the file. It writes nothing and takes no lock that a
+// writer waits for. See store.Checkup.
+func (s *Store) Examine(ctx context.Context) (row.Examination, error) {
+	e := row.Examination{Newest: migrations.Newest()}
+	path, err := filepath.EvalSymlinks(s.path)
+	if err != nil {
+		return e, err
+	}
+	disk, err := s.disk(path)
+	if err != nil {
+		return e, err
+	}
+	if disk != nil {
+		disk.LeastFree = s.least
+		e.Settings = append(e.Settings, inMemory(disk))
+	}
+	e.Disk, e.ReadOnly = disk, cannotWrite(path, disk)
+	e.Settings = append(e.Settings, onFileSystem(path))
+	err = s.look(ctx, func(db lookedAt) error {
+		var journal string
+		if err := db.QueryRowContext(ctx, "pragma journal_mode").Scan(&journal); err != nil {
+			return err
+		}
+		if !db.asItLies { // then every mode is said to be "delete"
+			e.Settings = append(e.Settings, journalIs(journal))
+		}
+		if err := db.QueryRowContext(ctx, databaseIs).Scan(&e.Bytes); err != nil {
+			return err
+		}
+		var migrated int
+		if err := db.QueryRowContext(ctx, hasSchema).Scan(&migrated); err != nil || migrated == 0 {
+			return err
+		}
+		return db.QueryRowContext(ctx, schemaIs).Scan(&e.Schema)
+	})
+	return e, err
+}
+
+// journalIs judges the journal, which is the file's own; synchronous is each
+// connection's, and ours are all opened with FULL: see dsn.
+func journalIs(mode string) row.Setting {
+	setting := row.Setting{Name: "journal_mode", Value: mode}
+	if mode != "wal" {
+		setting.Risk = "another program has taken the write-ahead log away: a crash may damage what was acked"
+		setting.Fix = "stop what else opens this file, and start notifyd serve again: it sets the mode back"
+		setting.Grave = true
+	}
+	return setting
+}
+
+func onFileSystem(path string) row.Setting {
+	setting := row.Setting{Name: "file system", Value: "local"}
+	if err := checkFileSystem(path); err != nil {
+		setting.Value, setting.Risk, setting.Grave = "network", err.Error(), true
+		setting.Fix = "move the database to a local disk, or set store to a PostgreSQL"
+	}
+	return setting
+}
+
+func inMemory(d *row.Disk) row.Setting {
+	setting := row.Setting{Name: "disk", Value: "lasting"}
+	if d.InMemory {
+		setting.Value, setting.Risk = "memory", d.Path+" lies in memory: a power cut takes what was acked"
+		setting.Fix = "move the database to a disk"
+	}
+	return setting
+}
+
+// cannotWrite says why the database could not be written. What a process that
+// runs as somebody else may do, only it can say.
+func cannotWrite(path string, d *row.Disk) string {
+	if d != nil && d.ReadOnly {
+		return "the file system of " + path + " is mounted read-only"
+	}
+	for _, name := range []string{path, filepath.Dir(path)} {
+		if err := unix.Access(name, unix.W_OK); err != nil {
+			return fmt.Sprintf("%s cannot be written: %v", name, err)
+		}
+	}
+	return ""
+}
+
+// Integrity reads the whole database and says what is damaged, one sentence
+// each. See store.Checkup.
+func (s *Store) Integrity(ctx context.Context) (faults []string, err error) {
+	err = s.look(ctx, func(db lookedAt) error {
+		rows, err := db.QueryContext(ctx, quickCheck)
+		if err != nil {
+			return err
+		}
+		err = scanAll(rows, func(r *sql.Rows) error {
+			var text string
+			err := r.Scan(&text)
+			if text != "ok" {
+				faults = append(faults, text)
+			}
+			return err
+		})
+		if err != nil || len(faults) > 0 {
+			return err
+		}
+		if rows, err = db.QueryContext(ctx, foreignCheck); err != nil {
+			return err
+		}
+		return scanAll(rows, func(r *sql.Rows) error {
+			var table string
+			var n int
+			err := r.Scan(&table, &n)
+			faults = append(faults, fmt.Sprintf("%d rows of %s point to rows that are not there", n, table))
+			return err
+		})
+	})
+	if damaged(err) {
+		return append(faults, err.Error()), nil
+	}
+	return faults, translate(err)
+}
+
+// Arrivals says when notifications came. See store.Checkup.
+func (s *Store) Arrivals(ctx context.Context, f row.ArrivalFilter) ([]row.Arrival, error) {
+	all := []row.Arrival{}
+	lower, upper := f.Spans()
+	err := s.look(ctx, func(db lookedAt) error {
+		read := func(query string, args ...any) error {
+			rows, err := db.QueryContext(ctx, query, args...)
+			if err != nil {
+				return err
+			}
+			return scanAll(rows, func(r *sql.Rows) error {
+				a, err := row.ScanArrival(r)
+				all = append(all, a)
+				return err
+			})
+		}
+		for i := range lower {
+			if err := read(spanArrivals, lower[i], upper[i], f.PerSpan); err != nil {
+				return err
+			}
+		}
+		return read(newestArrivals, f.Newest)
+	})
+	return all, translate(err)
+}
+
+// lookedAt is the file, opened for reading alone.
+type lookedAt struct {
+	*sql.DB
+	asItLies bool // without looking for a log
+}
+
+// look opens the file for reading alone, beside whoever writes it. Readers of a
+// write-ahead log share memory through a file beside the database. Where that
+// cannot be made, on a full or read-only disk, nobody can be writing either; with
+// nothing in the log the file is whole, and is read as it lies.
+func (s *Store) look(ctx context.Context, work func(lookedAt) error) error {
+	path, err := filepath.EvalSymlinks(s.path)
+	if err != nil {
+		return err
+	}
+	// The driver would say "unable to open" to whatever is wrong.
+	if err := unix.Access(path, unix.R_OK); err != nil {
+		return fmt.Errorf("%s cannot be read: %w", path, err)
+	}
+	db, err := sql.Open(driverName, lookDSN(path))
+	if err != nil {
+		return err
+	}
+	var pages int64 // the first read is what needs the shared memory
+	err = db.QueryRowContext(ctx, "pragma page_count").Scan(&pages)
+	asItLies := err != nil && ctx.Err() == nil && !damaged(err) && logIsEmpty(path)
+	switch {
+	case asItLies:
+		_ = db.Close() // it could not be used
+		if db, err = sql.Open(driverName, lookDSN(path, "immutable")); err != nil {
+			return err
+		}
+	case err != nil:
+		return errors.Join(err, db.Close())
+	}
+	db.SetMaxOpenConns(1)
+	return errors.Join(work(lookedAt{db, asItLies}), db.Close())
+}
+
+func logIsEmpty(path string) bool {
+	stat, err := os.Stat(path + "-wal")
+	return errors.Is(err, fs.ErrNotExist) || err == nil && stat.Size() == 0
+}
+
+// lookDSN sets nothing in the file.
+func lookDSN(path string, flags ...string) string {
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path}
+	values := url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeoutMS), "query_only(1)"}}
+	for _, f := range flags {
+		values.Set(f, "1")
+	}
+	u.RawQuery = values.Encode()
+	return u.String()
+}
+
+// damaged says that the file is no sound database, which is an answer.
+func damaged(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	code := e.Code() & primary
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+}

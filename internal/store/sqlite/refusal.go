@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/notifyd/notifyd/internal/order"
+	"github.com/notifyd/notifyd/internal/refusal"
+	"github.com/notifyd/notifyd/internal/store/row"
+)
+
+const (
+	insertRefusal = `insert into refusals (id, received_at, account, provider, code, detail, status, peer,
+    body_bytes, body_sha256, cut, kept_bytes, size, request_line, header, body)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+on conflict (id) do nothing`
+
+	// Each code's newest come first, then each code's second, and so on: a code
+	// that floods fills what the others leave free, and no more. The sums are over
+	// a row and all before it.
+	trimRefusals = `delete from refusals where id in (select id from (
+    select id, row_number() over w as place, sum(size) over w as bytes
+    from (select id, size, row_number() over (partition by code order by id desc) as turn from refusals where account = ?1)
+    window w as (order by turn, id desc rows unbounded preceding))
+where place > ?2 or bytes > ?3)`
+
+	pruneRefusals = `delete from refusals where id in (select id from refusals where received_at < ?1 order by id limit ?2)`
+
+	oneRefusal = `select ` + row.RefusalColumns + `, r.header, r.body from refusals r where r.id = ?1`
+)
+
+// KeepRefusals writes refusals and removes what is beyond the bounds. There is
+// one connection that writes, so this waits for its turn like everybody; it is
+// short. See refusal.Store.
+func (s *Store) KeepRefusals(ctx context.Context, rows []refusal.Refusal, bounds refusal.Bounds) error {
+	accounts := map[string]bool{}
+	for i := range rows {
+		if err := row.CheckRefusal(&rows[i]); err != nil {
+			return err
+		}
+		accounts[rows[i].Account] = true
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return s.write(ctx, func(u *unit) error {
+		for i := range rows {
+			r := &rows[i]
+			if _, err := u.exec(insertRefusal, r.ID, micros(r.ReceivedAt), r.Account, r.Provider, r.Code, r.Detail, r.Status, r.Peer,
+				r.BodyBytes, r.BodySHA256[:], r.Cut, len(r.Capture.Body), r.Size(),
+				[]byte(r.Capture.RequestLine), row.Bytes(r.Capture.Header), row.Bytes(r.Capture.Body)); err != nil {
+				return err
+			}
+		}
+		for account := range accounts {
+			bound := bounds.Of(account)
+			if _, err := u.exec(trimRefusals, account, bound.Count, bound.Bytes); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// PruneRefusals removes old refusals. See refusal.Store.
+func (s *Store) PruneRefusals(ctx context.Context, before time.Time, limit int) (int, error) {
+	var pruned int64
+	err := s.write(ctx, func(u *unit) (err error) {
+		pruned, err = u.exec(pruneRefusals, before.UnixMicro(), limit)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int(pruned), nil
+}
+
+// Refusals lists refusals, newest first; limits as for Orders.
+func (s *Store) Refusals(ctx context.Context, f refusal.Filter) ([]refusal.Refusal, error) {
+	query, args, ok := row.RefusalQuery(mark, &f)
+	if !ok {
+		return []refusal.Refusal{}, nil
+	}
+	return list(ctx, s, func(r row.Scanner) (refusal.Refusal, error) { return row.ScanRefusal(r) }, query, args...)
+}
+
+// Refusal is one refusal with its capture.
+func (s *Store) Refusal(ctx context.Context, id string) (r refusal.Refusal, err error) {
+	if !row.IsKey(id) {
+		return r, order.ErrUnknown
+	}
+	var header, body []byte
+	err = s.read(ctx, func(m *moment) (err error) {
+		r, err = row.ScanRefusal(m.tx.QueryRowContext(ctx, oneRefusal, id), &header, &body)
+		return err
+	})
+	r.Capture.Header, r.Capture.Body = row.Bytes(header), row.Bytes(body)
+	return r, err
+}
