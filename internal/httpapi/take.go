@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"runtime"
 
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/provider"
@@ -48,7 +49,9 @@ type Taker struct {
 // of the earlier one for a repeat, "" when nothing was proven. Errors are
 // *provider.Refusal before the commit, the Recorder's own after that.
 func (t Taker) Take(ctx context.Context, a Account, r *http.Request, req provider.Request) (id string, receipt order.Receipt, err error) {
+	proofs <- struct{}{}
 	n, err := a.Adapter.Parse(req)
+	<-proofs
 	if err != nil {
 		return "", order.Receipt{}, err
 	}
@@ -59,3 +62,5 @@ func (t Taker) Take(ctx context.Context, a Account, r *http.Request, req provide
 	}
 	return receipt.NotificationID, receipt, nil // a repeat belongs to the one before
 }
+
+var proofs = make(chan struct{}, runtime.GOMAXPROCS(0))

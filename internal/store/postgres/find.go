@@ -33,21 +33,27 @@ from unnest($1::text[], $2::text[]) with ordinality k(out_trade_no, merchant, n)
 join orders o on o.out_trade_no = k.out_trade_no and o.merchant = k.merchant
 order by k.n`
 
+	// Those of the orders and those of the transactions; one of both comes twice.
 	findPayments = `select ` + row.PaymentColumns + `
-from unnest($1::text[], $2::text[]) k(provider_txn_id, provider)
+from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
+join payments p on p.out_trade_no = k.out_trade_no and p.merchant = k.merchant
+union all
+select ` + row.PaymentColumns + `
+from unnest($3::text[], $4::text[]) k(provider_txn_id, provider)
 join payments p on p.provider_txn_id = k.provider_txn_id and p.provider = k.provider`
 
-	findPaymentsOfOrders = `select ` + row.PaymentColumns + `
+	findRefundsOfOrders = `select ` + row.RefundColumns + `
 from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
-join payments p on p.out_trade_no = k.out_trade_no and p.merchant = k.merchant`
+join refunds r on r.out_trade_no = k.out_trade_no and r.merchant = k.merchant`
 
 	findRefunds = `select ` + row.RefundColumns + `
 from unnest($1::text[], $2::text[]) k(ref, provider)
 join refunds r on r.ref = k.ref and r.provider = k.provider`
 
-	findRefundsOfOrders = `select ` + row.RefundColumns + `
-from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
-join refunds r on r.out_trade_no = k.out_trade_no and r.merchant = k.merchant`
+	// Hardly ever anything waits, and findWaiting is the costliest to begin: it
+	// is asked only when this says so.
+	anyWaiting = `select exists (select from waiting w where w.out_trade_no = any($1::text[]) and not w.by_txn)
+    or exists (select from waiting w where w.provider_txn_id = any($2::text[]))`
 
 	// Facts that wait for a wanted order or transaction, and those that wait for
 	// a transaction which one of these names: deciding the one may let decide
@@ -56,7 +62,7 @@ join refunds r on r.out_trade_no = k.out_trade_no and r.merchant = k.merchant`
     select w.notification_id, w.idx, w.provider_txn_id, w.provider
     from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
     join waiting w on w.out_trade_no = k.out_trade_no and w.merchant = k.merchant
-    where not w.by_txn and exists (select from waiting)
+    where not w.by_txn
 ), txns as materialized (
     select provider_txn_id, provider from unnest($3::text[], $4::text[]) k(provider_txn_id, provider)
     union
@@ -67,7 +73,6 @@ join refunds r on r.out_trade_no = k.out_trade_no and r.merchant = k.merchant`
     select w.notification_id, w.idx
     from txns t
     join waiting w on w.provider_txn_id = t.provider_txn_id and w.provider = t.provider
-    where exists (select from waiting)
 )
 select ` + row.WaitingColumns + `
 from found f
@@ -89,17 +94,23 @@ func find(ctx context.Context, conn *pgxpool.Conn, want *order.Want) (*order.Fou
 	queueProviders(&batch, want.ProviderKeys, found)
 	keys, txns := keyArrays(want.Orders), txnArrays(want.Txns)
 	queueOrders(&batch, keys, found)
-	queuePayments(&batch, findPaymentsOfOrders, keys, found.Payments)
-	queuePayments(&batch, findPayments, txns, found.Payments)
+	queuePayments(&batch, keys, txns, found.Payments)
 	queueRefunds(&batch, findRefundsOfOrders, keys, found)
 	queueRefunds(&batch, findRefunds, refundArrays(want.Refunds), found)
-	queueWaiting(&batch, keys, txns, found)
+	waiting := queueAnyWaiting(&batch, keys, txns)
 	stories := queueStories(&batch, want.Stories)
 	if err := conn.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, err
 	}
 	found.Stories = told(stories)
-	return found, nil
+	if !*waiting {
+		return found, nil
+	}
+	return found, each(ctx, conn, func(s row.Scanner) error {
+		w, err := row.ScanWaiting(s)
+		found.Waiting = append(found.Waiting, w)
+		return err
+	}, findWaiting, keys.first, keys.second, txns.first, txns.second)
 }
 
 // arrays is a set of keys as unnest reads it: the selective column first.
@@ -170,11 +181,11 @@ func queueOrders(batch *pgx.Batch, keys arrays, found *order.Found) {
 	}))
 }
 
-func queuePayments(batch *pgx.Batch, query string, set arrays, into map[order.TxnKey]order.Payment) {
-	if set.empty() {
+func queuePayments(batch *pgx.Batch, keys, txns arrays, into map[order.TxnKey]order.Payment) {
+	if keys.empty() && txns.empty() {
 		return
 	}
-	batch.Queue(query, set.first, set.second).Query(scanAll(func(s row.Scanner) error {
+	batch.Queue(findPayments, keys.first, keys.second, txns.first, txns.second).Query(scanAll(func(s row.Scanner) error {
 		p, err := row.ScanPayment(s)
 		into[p.TxnKey] = p
 		return err
@@ -192,13 +203,12 @@ func queueRefunds(batch *pgx.Batch, query string, set arrays, found *order.Found
 	}))
 }
 
-func queueWaiting(batch *pgx.Batch, keys, txns arrays, found *order.Found) {
-	if keys.empty() && txns.empty() {
-		return
+// queueAnyWaiting asks whether anything waits for these keys; the answer is
+// there when the batch was closed.
+func queueAnyWaiting(batch *pgx.Batch, keys, txns arrays) *bool {
+	waits := new(bool)
+	if !keys.empty() || !txns.empty() {
+		batch.Queue(anyWaiting, keys.first, txns.first).QueryRow(func(r pgx.Row) error { return r.Scan(waits) })
 	}
-	batch.Queue(findWaiting, keys.first, keys.second, txns.first, txns.second).Query(scanAll(func(s row.Scanner) error {
-		w, err := row.ScanWaiting(s)
-		found.Waiting = append(found.Waiting, w)
-		return err
-	}))
+	return waits
 }
