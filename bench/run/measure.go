@@ -92,7 +92,7 @@ func (b *bench) perform(t trial) (m figure.Measured, err error) {
 		if err != nil {
 			return m, err
 		}
-		derive(&m, batches, after.Syncs-before.Syncs, after.Commits-before.Commits)
+		derive(&m, t.cycle, batches, after.Syncs-before.Syncs, after.Ended-before.Ended)
 	}
 	return m, b.verify(t, folder, database, &m)
 }
