@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -59,6 +60,7 @@ func lead(ctx context.Context, args []string) error {
 	o := run.Options{Progress: os.Stderr}
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	flags.StringVar(&o.Source, "source", ".", "notifyd's repository")
+	flags.StringVar(&o.Before, "before", "", "another build of notifyd, to be measured beside this one")
 	flags.StringVar(&o.Folder, "folder", "/var/tmp", "where databases are made; on a disk")
 	flags.StringVar(&o.Cache, "cache", "/var/tmp/notifyd-bench", "where the settled orders are kept between runs")
 	flags.IntVar(&o.Rounds, "rounds", 5, "repetitions of each measurement")
@@ -118,8 +120,17 @@ func send(args []string) error {
 	flags.Float64Var(&p.Rate, "rate", 0, "requests per second; 0: as fast as they are answered")
 	flags.BoolVar(&p.Cycle, "cycle", false, "begin anew after the last request")
 	flags.IntVar(&p.Watch, "watch", 0, "process whose memory is watched")
+	servers := flags.String("spent", "", "name=process,... whose processor time is shown")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	p.Servers = map[string]int{}
+	for _, s := range strings.FieldsFunc(*servers, func(r rune) bool { return r == ',' }) {
+		name, pid, _ := strings.Cut(s, "=")
+		var err error
+		if p.Servers[name], err = strconv.Atoi(pid); err != nil {
+			return fmt.Errorf("-spent %s: %w", s, err)
+		}
 	}
 	p.Addrs = strings.Split(*addrs, ",")
 	var err error

@@ -159,6 +159,9 @@ func (c *Cluster) Stop() error {
 	return c.main.Wait()
 }
 
+// PID is the server's first process, the parent of all others.
+func (c *Cluster) PID() int { return c.main.Process.Pid }
+
 // URL names a database.
 func (c *Cluster) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", c.port, database)

@@ -11,6 +11,7 @@ import (
 type Counters struct {
 	Syncs   int64 // of the write-ahead log to disk
 	Commits int64 // transactions of one database, reads included
+	Ended   int64 // those that rolled back as well
 }
 
 // Read reads the counters of a database that a system uses no longer, or not
@@ -30,7 +31,7 @@ func (c *Cluster) Read(ctx context.Context, database string) (n Counters, err er
 	if err := c.Admin.QueryRow(ctx, syncs).Scan(&n.Syncs); err != nil {
 		return n, err
 	}
-	err = c.Admin.QueryRow(ctx, "select xact_commit from pg_stat_database where datname = $1", database).Scan(&n.Commits)
+	err = c.Admin.QueryRow(ctx, "select xact_commit, xact_commit + xact_rollback from pg_stat_database where datname = $1", database).Scan(&n.Commits, &n.Ended)
 	return n, err
 }
 

@@ -12,7 +12,7 @@ func (b *Book) Print(w io.Writer) {
 	fmt.Fprintln(w, "What is to be reached (medians of the rounds' ratios, lowest to highest)")
 	b.table(w, []string{"figure", "bound", "reached", "spread", "", "note"}, b.reachCells())
 	fmt.Fprintln(w, "\nAbsolute figures (per second; latencies in ms; medians of the rounds)")
-	b.table(w, []string{"measurement", "per second", "spread", "p50", "p99", "idle %", "batch", "syncs/commit", ""}, b.absoluteCells())
+	b.table(w, []string{"measurement", "per second", "spread", "p50", "p99", "idle %", "CPU µs: client, server, database", "batch", "syncs/commit", ""}, b.absoluteCells())
 	if len(b.Parse) > 0 {
 		fmt.Fprintln(w, "\nParse + verify + decrypt + map, the same bytes")
 		b.table(w, []string{"protocol", "library", "µs", "bytes", "allocations"}, b.parseCells())
@@ -38,7 +38,7 @@ func (b *Book) Markdown() string {
 	fmt.Fprintf(&text, "%s.\n\n", strings.Join(m.Database, "; "))
 	markdownTable(&text, []string{"figure", "bound", "reached", "spread", "kept", "note"}, b.reachCells())
 	text.WriteString("\n")
-	markdownTable(&text, []string{"measurement", "per second", "spread", "p50 ms", "p99 ms", "idle %", "mean batch", "syncs per commit", "note"}, b.absoluteCells())
+	markdownTable(&text, []string{"measurement", "per second", "spread", "p50 ms", "p99 ms", "idle %", "CPU µs: client, server, database", "mean batch", "syncs per commit", "note"}, b.absoluteCells())
 	if len(b.Parse) > 0 {
 		text.WriteString("\n")
 		markdownTable(&text, []string{"protocol", "library", "µs", "bytes", "allocations"}, b.parseCells())
@@ -78,10 +78,10 @@ func (b *Book) absoluteCells() (rows [][]string) {
 	for _, name := range b.Names() {
 		s := b.Speed(name)
 		if s.Rounds == 0 {
-			rows = append(rows, []string{name, "not used", "", "", "", "", "", "", ""})
+			rows = append(rows, []string{name, "not used", "", "", "", "", "", "", "", ""})
 			continue
 		}
-		cells := []string{name, fmt.Sprintf("%.0f", s.Median), fmt.Sprintf("%.0f–%.0f", s.Low, s.High), "", "", "", "", "", ""}
+		cells := []string{name, fmt.Sprintf("%.0f", s.Median), fmt.Sprintf("%.0f–%.0f", s.Low, s.High), "", "", "", "", "", "", ""}
 		all, hasLoad, busy := b.Of(name), false, true
 		for _, m := range all {
 			hasLoad, busy = hasLoad || m.Load != nil, busy && m.CPUBound()
@@ -93,17 +93,31 @@ func (b *Book) absoluteCells() (rows [][]string) {
 			cells[3] = show("%.2f", func(m Measured) float64 { return m.Load.P50 / 1000 })
 			cells[4] = show("%.2f", func(m Measured) float64 { return m.Load.P99 / 1000 })
 			cells[5] = show("%.0f", func(m Measured) float64 { return m.Load.IdlePercent })
+			cells[6] = fmt.Sprintf("%.0f, %.0f, %.0f", b.spent(name, "client"), b.spent(name, "server"), b.spent(name, "database"))
 		}
 		if batch := b.each(name, func(m Measured) float64 { return m.Batch }).Median; batch > 0 {
-			cells[6] = fmt.Sprintf("%.1f", batch)
-			cells[7] = fmt.Sprintf("%.2f", b.each(name, func(m Measured) float64 { return m.SyncsPerCommit }).Median)
+			cells[7] = fmt.Sprintf("%.1f", batch)
+			cells[8] = fmt.Sprintf("%.2f", b.each(name, func(m Measured) float64 { return m.SyncsPerCommit }).Median)
 		}
 		if !busy {
-			cells[8] = "not CPU-bound"
+			cells[9] = "not CPU-bound"
 		}
 		rows = append(rows, cells)
 	}
 	return rows
+}
+
+// spent is the processor time for each answer of those whose name begins so: of
+// a second server as well.
+func (b *Book) spent(name, who string) float64 {
+	return b.each(name, func(m Measured) (sum float64) {
+		for n, spent := range m.Load.Spent {
+			if strings.HasPrefix(n, who) {
+				sum += spent
+			}
+		}
+		return sum
+	}).Median
 }
 
 func (b *Book) parseCells() (rows [][]string) {

@@ -17,14 +17,15 @@ import (
 
 // Plan is one measurement.
 type Plan struct {
-	Addrs    []string      // of the servers; connections are spread evenly
-	Requests [][]byte      // sent in order, each once
-	Cycle    bool          // begin anew after the last one
-	Conns    int           // connections; each has one request in flight at most
-	Warm     time.Duration // at the start, not counted
-	Measure  time.Duration // counted; it ends sooner when the requests do
-	Rate     float64       // requests per second (open loop); 0: each connection sends when it is answered (closed loop)
-	Watch    int           // process whose memory is watched; 0: none
+	Addrs    []string       // of the servers; connections are spread evenly
+	Requests [][]byte       // sent in order, each once
+	Cycle    bool           // begin anew after the last one
+	Conns    int            // connections; each has one request in flight at most
+	Warm     time.Duration  // at the start, not counted
+	Measure  time.Duration  // counted; it ends sooner when the requests do
+	Rate     float64        // requests per second (open loop); 0: each connection sends when it is answered (closed loop)
+	Watch    int            // process whose memory is watched; 0: none
+	Servers  map[string]int // processes whose processor time is shown, their children's included, by a name
 }
 
 // Result is what was measured. Latencies are in microseconds, from the moment at
@@ -46,6 +47,10 @@ type Result struct {
 	IdlePercent float64  `json:"idle_percent"`
 	Stolen      float64  `json:"stolen_percent"` // by other machines on the same host
 	Memory      []Memory `json:"memory,omitempty"`
+	// Spent is the processor time for each answer, in microseconds, by the names
+	// of the plan and "client". On a machine that does something else meanwhile
+	// it says more than the speed.
+	Spent map[string]float64 `json:"spent_us,omitempty"`
 }
 
 // Memory is the resident memory of the watched process when so many requests
@@ -105,6 +110,11 @@ func Run(p Plan) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	spent, err := spentBy(p.Servers)
+	if err != nil {
+		return Result{}, err
+	}
+	answered := r.total.Load()
 	began := time.Since(r.start)
 	r.last.Store(int64(began))
 	r.phase.Store(measuring)
@@ -114,9 +124,16 @@ func Run(p Plan) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	spentThen, err := spentBy(p.Servers)
+	if err != nil {
+		return Result{}, err
+	}
+	answered = r.total.Load() - answered
 	<-allEnded
 	memory := watch.Stop()
-	return r.result(time.Duration(r.last.Load())-began, after, before, memory), nil
+	result := r.result(time.Duration(r.last.Load())-began, after, before, memory)
+	result.Spent = perAnswer(spentThen, spent, answered)
+	return result, nil
 }
 
 // sleep is false when ended closes first.

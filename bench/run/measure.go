@@ -21,6 +21,7 @@ import (
 const (
 	notifyd       = "notifyd"
 	notifydTwo    = "notifyd two instances"
+	notifydBefore = "notifyd before" // another build of it
 	notifydSQLite = "notifyd sqlite"
 	gopay         = "gopay"
 	sdk           = "sdk"
@@ -91,7 +92,7 @@ func (b *bench) perform(t trial) (m figure.Measured, err error) {
 		if err != nil {
 			return m, err
 		}
-		derive(&m, batches, after.Syncs-before.Syncs, after.Commits-before.Commits)
+		derive(&m, t.cycle, batches, after.Syncs-before.Syncs, after.Ended-before.Ended)
 	}
 	return m, b.verify(t, folder, database, &m)
 }
@@ -121,7 +122,7 @@ func (b *bench) serve(t trial, folder, database string) (servers []*target.Proce
 	switch t.system {
 	case edge:
 		args = []string{"edge"}
-	case notifyd, notifydTwo, notifydSQLite:
+	case notifyd, notifydTwo, notifydBefore, notifydSQLite:
 		store := t.on.URL(database)
 		if t.system == notifydSQLite {
 			store = "sqlite:" + filepath.Join(folder, "notifyd.db")
@@ -131,8 +132,11 @@ func (b *bench) serve(t trial, folder, database string) (servers []*target.Proce
 			return nil, err
 		}
 		program, args = b.Binary, []string{"serve", "--config", config}
-		if t.system == notifydTwo {
+		switch t.system {
+		case notifydTwo:
 			instances = 2
+		case notifydBefore:
+			program = b.Before
 		}
 	}
 	for i := range instances {
@@ -170,6 +174,11 @@ func (b *bench) client(t trial, servers []*target.Process, p *pool) (*load.Resul
 	if t.memory {
 		args = append(args, "-watch", strconv.Itoa(servers[0].PID()))
 	}
+	spent := []string{"database=" + strconv.Itoa(t.on.PID())}
+	for i, s := range servers {
+		spent = append(spent, fmt.Sprintf("server%s=%d", strings.Repeat("'", i), s.PID()))
+	}
+	args = append(args, "-spent", strings.Join(spent, ","))
 	client := exec.CommandContext(b.ctx, b.Self, args...)
 	var fault strings.Builder
 	client.Stderr = &fault

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/notifyd/notifyd/bench/figure"
@@ -45,7 +46,7 @@ func (b *bench) over(name string, t trial) measurement {
 func (b *bench) uniqueTrial(system string, k message.Kind, conns int) (t trial, err error) {
 	t = trial{system: system, pool: b.unique(k, b.Messages), conns: conns, status: "paid"}
 	switch system {
-	case notifyd, notifydTwo:
+	case notifyd, notifydTwo, notifydBefore:
 		t.template, err = b.expecting("ours_expecting", b.Messages)
 	case notifydSQLite:
 		t.file, err = b.sqliteExpecting()
@@ -59,6 +60,9 @@ func (b *bench) uniqueTrial(system string, k message.Kind, conns int) (t trial, 
 
 // uniques are unique payments of a kind to several systems.
 func (b *bench) uniques(k message.Kind, conns int, systems ...string) (all []measurement, err error) {
+	if b.Before != "" {
+		systems = slices.Insert(systems, 1, notifydBefore) // beside the build that it is compared with
+	}
 	for _, s := range systems {
 		t, err := b.uniqueTrial(s, k, conns)
 		if err != nil {

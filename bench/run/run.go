@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,6 +23,7 @@ import (
 // Options of a run.
 type Options struct {
 	Binary   string         // notifyd's own binary
+	Before   string         // another build of it, measured beside it; may be empty
 	Self     string         // this program: client, peers and the edge are processes of it
 	Source   string         // notifyd's repository, for the Go benchmarks
 	Folder   string         // where the run's files are made; on a disk, not in memory
@@ -150,6 +152,9 @@ func summary(m figure.Measured) string {
 	text := fmt.Sprintf("%s: %.0f/s", m.Name, m.PerSecond)
 	if m.Load != nil {
 		text += fmt.Sprintf(", p50 %.2f ms, p99 %.2f ms, idle %.0f %%", m.Load.P50/1000, m.Load.P99/1000, m.Load.IdlePercent)
+		for _, name := range slices.Sorted(maps.Keys(m.Load.Spent)) {
+			text += fmt.Sprintf(", %s %.0f µs", name, m.Load.Spent[name])
+		}
 	}
 	if m.Batch > 0 {
 		text += fmt.Sprintf(", batch %.1f, %.2f syncs/commit", m.Batch, m.SyncsPerCommit)

@@ -12,16 +12,16 @@ import (
 	"github.com/notifyd/notifyd/internal/store"
 )
 
-// derive fills what the counters say of notifyd's run. Repeats make no commit:
-// what they cost is reads.
-func derive(m *figure.Measured, batches target.Batches, syncs, transactions int64) {
-	if batches.Commits > 0 {
+// derive fills what the counters say of notifyd's run. Repeats make no commit,
+// whether they are looked up first or found by a unit of work that then has
+// nothing to write: what they cost is reads.
+func derive(m *figure.Measured, repeats bool, batches target.Batches, syncs, transactions int64) {
+	switch {
+	case repeats && transactions > 0:
+		m.Lookup = float64(m.Load.AcceptedAll) / float64(transactions)
+	case batches.Commits > 0:
 		m.Batch = batches.Notifications / batches.Commits
 		m.SyncsPerCommit = float64(syncs) / batches.Commits
-		return
-	}
-	if transactions > 0 {
-		m.Lookup = float64(m.Load.AcceptedAll) / float64(transactions)
 	}
 }
 

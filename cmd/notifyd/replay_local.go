@@ -112,7 +112,7 @@ func (l *local) play(ctx context.Context, c captured) (played, error) {
 	if err := httpapi.Admit(r); err != nil {
 		return result.refuse(err), nil
 	}
-	take := httpapi.Taker{Recorder: l.recorder, NewID: newID}
+	take := httpapi.NewTaker(l.recorder, newID)
 	id, receipt, err := take.Take(ctx, httpapi.Account{Name: a.Name, Provider: a.Account.Provider, Adapter: a.Provider}, r, req)
 	if err != nil {
 		return result.refuse(err), nil

@@ -37,10 +37,11 @@ reads key files again on SIGHUP.`,
   notifyd serve --config /etc/notifyd/notifyd.yaml`,
 		Annotations: endsWith(exitDone, exitFailed, exitUsage, exitConfig, exitUnreachable),
 		RunE: func(c *cobra.Command, _ []string) error {
-			log, err := newLog(a.err, format)
+			log, written, err := newLog(a.err, format)
 			if err != nil {
 				return err
 			}
+			defer func() { _ = written.Close() }() // a reader that stands still cannot be told either
 			conf, accounts, report := a.loadConfig(path)
 			if conf != nil {
 				adviseKeys(accounts, conf, report, a.now())

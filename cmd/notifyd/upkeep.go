@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/notifyd/notifyd/internal/config"
@@ -27,16 +28,24 @@ const (
 	prunePause = 200 * time.Millisecond
 )
 
-// newLog makes the log. JSON is the default: one line for each request, which
-// nothing in a request can break.
-func newLog(w io.Writer, format string) (*slog.Logger, error) {
+// newLog makes the log and what ends it. JSON is the default: one line for each
+// request, which nothing in a request can break.
+func newLog(w io.Writer, format string) (*slog.Logger, *lines, error) {
+	var to func(io.Writer) *slog.Logger
 	switch format {
 	case "json":
-		return slog.New(slog.NewJSONHandler(w, nil)), nil
+		to = func(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
 	case "text":
-		return slog.New(slog.NewTextHandler(w, nil)), nil
+		to = func(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
+	default:
+		return nil, nil, exitWith(exitUsage, "--log-format is json or text, not %q", format)
 	}
-	return nil, exitWith(exitUsage, "--log-format is json or text, not %q", format)
+	out := newLines(w, func(n int) string {
+		var line strings.Builder
+		to(&line).Error("log lines are missing here: whoever reads the log stood still", "lines", n)
+		return line.String()
+	})
+	return to(out), out, nil
 }
 
 // watchKeys reads key files again when they have changed: every minute, and at

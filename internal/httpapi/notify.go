@@ -88,7 +88,7 @@ func (p *public) take(v *visit, w http.ResponseWriter, r *http.Request) (err err
 
 // commit verifies and records.
 func (p *public) commit(ctx context.Context, v *visit, r *http.Request) (err error) {
-	v.id, v.receipt, err = Taker{p.recorder, p.newID}.Take(ctx, v.account, r, v.request)
+	v.id, v.receipt, err = p.taker.Take(ctx, v.account, r, v.request)
 	var refusal *provider.Refusal
 	if err == nil || errors.As(err, &refusal) {
 		return err

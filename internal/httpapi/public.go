@@ -29,7 +29,7 @@ type Recorder interface {
 // life, nothing else.
 type public struct {
 	accounts map[string]Account
-	recorder Recorder
+	taker    *Taker
 	now      func() time.Time
 	newID    func(prefix string) string
 	metrics  *Metrics

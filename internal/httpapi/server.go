@@ -85,7 +85,7 @@ func New(opt Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the OpenAPI document: %w", err)
 	}
-	pub := &public{accounts: accounts, recorder: opt.Recorder, now: opt.Now, newID: opt.NewID, metrics: opt.Metrics,
+	pub := &public{accounts: accounts, taker: NewTaker(opt.Recorder, opt.NewID), now: opt.Now, newID: opt.NewID, metrics: opt.Metrics,
 		edge: edge{opt.Log, opt.Metrics, "public"}, intake: newIntake(), keeper: opt.Keeper, slots: make(chan struct{}, maxInFlight),
 		draining: s.ready.draining.Load, base: s.base}
 	priv := &private{merchants: opt.Merchants, token: opt.Token, commands: opt.Commands, reader: opt.Reader, refusals: opt.Refusals,

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"runtime"
 
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/provider"
@@ -40,22 +41,37 @@ func Sendable(h http.Header) error {
 // Taker is the way of an admitted notification from its bytes to its commit. The
 // public listener and a replay share it, so that they cannot differ.
 type Taker struct {
-	Recorder Recorder
-	NewID    func(prefix string) string
+	recorder Recorder
+	newID    func(prefix string) string
+	proofs   chan struct{} // a slot for each proof at work
+}
+
+// NewTaker makes a Taker.
+func NewTaker(recorder Recorder, newID func(prefix string) string) *Taker {
+	// Proving is nothing but computing: more at once than there are processors
+	// finish no sooner, and keep the committers waiting for a processor while
+	// everybody waits for them.
+	return &Taker{recorder, newID, make(chan struct{}, runtime.GOMAXPROCS(0))}
 }
 
 // Take proves a request and makes it durable. The id is the notification's; that
 // of the earlier one for a repeat, "" when nothing was proven. Errors are
 // *provider.Refusal before the commit, the Recorder's own after that.
-func (t Taker) Take(ctx context.Context, a Account, r *http.Request, req provider.Request) (id string, receipt order.Receipt, err error) {
-	n, err := a.Adapter.Parse(req)
+func (t *Taker) Take(ctx context.Context, a Account, r *http.Request, req provider.Request) (id string, receipt order.Receipt, err error) {
+	n, err := t.prove(a, req)
 	if err != nil {
 		return "", order.Receipt{}, err
 	}
-	n.ID, n.ReceivedAt = t.NewID("ntf_"), req.ReceivedAt
+	n.ID, n.ReceivedAt = t.newID("ntf_"), req.ReceivedAt
 	n.Capture = capture(r, req.Body)
-	if receipt, err = t.Recorder.Record(ctx, n); err != nil {
+	if receipt, err = t.recorder.Record(ctx, n); err != nil {
 		return n.ID, receipt, err
 	}
 	return receipt.NotificationID, receipt, nil // a repeat belongs to the one before
+}
+
+func (t *Taker) prove(a Account, req provider.Request) (order.Notification, error) {
+	t.proofs <- struct{}{}
+	defer func() { <-t.proofs }() // also when an adapter panics
+	return a.Adapter.Parse(req)
 }

@@ -23,10 +23,6 @@ const (
 	storeTimeout = 3 * time.Second
 	// lookups is how many batches of repeats are read at once.
 	lookups = 2
-	// fewRepeats, in thousandths: below it, looking for repeats first costs all
-	// the others more than it saves. The unit of work finds them just as well,
-	// and writes nothing for them either.
-	fewRepeats = 50
 )
 
 // ErrOverloaded: the queue is full, or the Recorder is closing.
@@ -65,8 +61,9 @@ type RecorderOptions struct {
 	Failed func(error)
 }
 
-// Recorder commits notifications in groups: what has gathered while the last
-// commit ran is the next batch. A lone notification commits at once.
+// Recorder commits notifications in groups: what has gathered while a commit
+// ran is the next batch. A notification that finds no commit running commits at
+// once.
 //
 // A repeat of what is durable is answered without a write: from a read before
 // the unit of work when repeats are many, otherwise from the unit's own read.
@@ -75,6 +72,7 @@ type Recorder struct {
 	slots  chan struct{} // one for each notification inside: the bound of the queue
 	lookup chan *pending
 	commit []chan *pending
+	turn   chan struct{} // holds the mark of the committer whose unit others gather behind
 	seed   maphash.Seed
 	copies copies
 	share  atomic.Int64 // of repeats among what came lately, in thousandths
@@ -106,16 +104,19 @@ func NewRecorder(opt RecorderOptions) *Recorder {
 		opt:    opt,
 		slots:  make(chan struct{}, opt.QueueLimit),
 		lookup: make(chan *pending, opt.QueueLimit),
+		turn:   make(chan struct{}, 1),
 		seed:   maphash.MakeSeed(),
 	}
 	r.copies.add = opt.Store.AddCopies
 	for range max(opt.Committers, 1) {
 		c := make(chan *pending, opt.QueueLimit)
 		r.commit = append(r.commit, c)
-		r.committers.Go(func() { r.gather(c, r.commitBatch) })
+		r.committers.Go(func() { r.gather(c, r.commitInTurn) })
 	}
 	for range lookups {
-		r.readers.Go(func() { r.gather(r.lookup, r.answerKnown) })
+		r.readers.Go(func() {
+			r.gather(r.lookup, func(_ <-chan *pending, batch []*pending) { r.answerLive(batch, r.answerKnown) })
+		})
 	}
 	return r
 }
@@ -162,74 +163,6 @@ func (r *Recorder) enter(p *pending) error {
 func (r *Recorder) answer(p *pending, v verdict) {
 	p.done <- v
 	<-r.slots
-}
-
-// gather feeds work with batches: what is there when it asks, never waiting for more.
-func (r *Recorder) gather(from <-chan *pending, work func([]*pending)) {
-	batch := make([]*pending, 0, MaxBatch)
-	for first := range from {
-		batch = append(batch[:0], first)
-		for more := true; more && len(batch) < MaxBatch; {
-			select {
-			case p, open := <-from:
-				if more = open; open {
-					batch = append(batch, p)
-				}
-			default:
-				more = false
-			}
-		}
-		if live := r.dropExpired(batch); len(live) > 0 {
-			work(live)
-		}
-	}
-}
-
-// dropExpired leaves out those whose caller has gone: work that nobody waits
-// for is waste when there is too much of it.
-func (r *Recorder) dropExpired(batch []*pending) []*pending {
-	live := batch[:0]
-	for _, p := range batch {
-		if err := p.ctx.Err(); err != nil {
-			r.answer(p, verdict{err: fmt.Errorf("%w: %w", ErrUnavailable, err)})
-			continue
-		}
-		live = append(live, p)
-	}
-	return live
-}
-
-// answerKnown answers the repeats in a batch and passes on the rest.
-func (r *Recorder) answerKnown(batch []*pending) {
-	keys := make([]FactKey, len(batch))
-	for i, p := range batch {
-		keys[i] = p.key
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
-	known, err := r.opt.Store.Known(ctx, keys)
-	cancel()
-	if err != nil {
-		r.failed(err)
-	}
-	r.saw(len(known), len(batch))
-	for _, p := range batch {
-		switch ref, repeat := known[p.key]; {
-		case err != nil:
-			r.answer(p, verdict{err: unavailable(err)})
-		case repeat:
-			r.answer(p, r.repeatOf(ref))
-		default:
-			r.commit[r.committerOf(p)] <- p
-		}
-	}
-}
-
-// saw keeps the share of repeats, a mean that forgets in some twenty batches.
-func (r *Recorder) saw(repeats, all int) {
-	const memory = 16
-	old := r.share.Load()
-	// Two batches at once may overwrite each other: it is an estimate.
-	r.share.Store(old + (1000*int64(repeats)/int64(all)-old)/memory)
 }
 
 // committerOf keeps one order at one committer, so that its facts queue here

@@ -49,12 +49,19 @@ type Shop struct {
 	over      chan struct{}
 
 	mu       sync.Mutex
-	taken    map[string]int           // how often, by event id
-	ids      map[place]string         // the event at each place
-	versions map[string]int64         // the last one taken, by order
-	inside   map[string]*http.Request // being answered, by event id
+	taken    map[string]int    // how often, by event id
+	ids      map[place]string  // the event at each place
+	versions map[string]int64  // the last one taken, by order
+	inside   map[string]*visit // being answered, by event id
 	faults   []string
 	asked    int
+}
+
+// visit is one request being answered.
+type visit struct {
+	*http.Request
+	doubled bool // the same event came meanwhile
+	over    bool
 }
 
 // place is an event's place among those of its order.
@@ -67,7 +74,7 @@ type place struct {
 func NewShop(t testing.TB, want int, misbehave bool) *Shop {
 	t.Helper()
 	s := &Shop{misbehave: misbehave, over: make(chan struct{}), want: want, All: make(chan struct{}),
-		taken: map[string]int{}, ids: map[place]string{}, versions: map[string]int64{}, inside: map[string]*http.Request{}}
+		taken: map[string]int{}, ids: map[place]string{}, versions: map[string]int64{}, inside: map[string]*visit{}}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(func() { close(s.over); s.Close() })
 	return s
@@ -89,9 +96,10 @@ func (s *Shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil || json.Unmarshal(body, &event) != nil {
 		return // cut off: nothing was said
 	}
-	s.enter(&event, r)
-	defer s.leave(&event, r)
-	if s.misbehave && s.refuse(w, r) {
+	v := &visit{Request: r}
+	s.enter(&event, v)
+	defer s.leave(&event, v)
+	if s.misbehave && s.refuse(w, r, func() { s.leave(&event, v) }) {
 		return
 	}
 	s.take(&event)
@@ -116,7 +124,7 @@ func (s *Shop) take(event *told) {
 }
 
 // enter judges an event as it arrives.
-func (s *Shop) enter(event *told, r *http.Request) {
+func (s *Shop) enter(event *told, r *visit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
@@ -128,10 +136,8 @@ func (s *Shop) enter(event *told, r *http.Request) {
 		s.fault("version %d of %s comes as %s and as %s", at.version, at.order, known, event.ID)
 	}
 	s.ids[at] = event.ID
-	// One whose sender was killed or has given up does not count: it only has
-	// not noticed yet.
-	if other := s.inside[event.ID]; other != nil && other.Context().Err() == nil {
-		s.fault("%s is being sent twice at once", event.ID)
+	if other := s.inside[event.ID]; other != nil {
+		other.doubled = true
 	}
 	s.inside[event.ID] = r
 	// An event that comes again was taken before; a new one is the order's next.
@@ -140,10 +146,16 @@ func (s *Shop) enter(event *told, r *http.Request) {
 	}
 }
 
-func (s *Shop) leave(event *told, r *http.Request) {
+// leave judges a request when it is answered. Of two at once the first may be
+// one whose sender was killed or has given up, which it notices in the end.
+func (s *Shop) leave(event *told, v *visit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.inside[event.ID] == r {
+	if v.doubled && !v.over && v.Context().Err() == nil {
+		s.fault("%s is being sent twice at once", event.ID)
+	}
+	v.over = true
+	if s.inside[event.ID] == v {
 		delete(s.inside, event.ID)
 	}
 }
@@ -153,7 +165,8 @@ func (s *Shop) fault(format string, args ...any) {
 }
 
 // refuse does what endpoints do instead of answering, and says whether it did.
-func (s *Shop) refuse(w http.ResponseWriter, r *http.Request) bool {
+// What it hears of the request ends with leave, where that is before the end.
+func (s *Shop) refuse(w http.ResponseWriter, r *http.Request, leave func()) bool {
 	n := rand.IntN(100)
 	among := func(share int) bool { n -= share; return n < 0 }
 	switch {
@@ -167,6 +180,7 @@ func (s *Shop) refuse(w http.ResponseWriter, r *http.Request) bool {
 	case among(breaks):
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err == nil {
+			leave() // the sender may come again before this function ends
 			_ = conn.(*net.TCPConn).SetLinger(0)
 			_ = conn.Close()
 		}

@@ -25,30 +25,35 @@ join notifications n on n.fact_key = k.fact_key`
 from unnest($1::text[], $2::text[], $3::text[]) k(provider_id, scope, provider)
 join notifications n on n.provider_id = k.provider_id and n.claim_scope = k.scope and n.provider = k.provider`
 
-	seeOrders = `select ` + row.OrderColumns + `
+	// Who holds the advisory lock of an order is alone with it; should somebody
+	// change it without, by hand, its update finds another rev and the unit is
+	// decided again.
+	findOrders = `select ` + row.OrderColumns + `
 from unnest($1::text[], $2::text[]) with ordinality k(out_trade_no, merchant, n)
 join orders o on o.out_trade_no = k.out_trade_no and o.merchant = k.merchant
 order by k.n`
 
-	// The row locks hold against whatever does not take the advisory ones.
-	findOrders = seeOrders + `
-for update of o`
-
+	// Those of the orders and those of the transactions; one of both comes twice.
 	findPayments = `select ` + row.PaymentColumns + `
-from unnest($1::text[], $2::text[]) k(provider_txn_id, provider)
+from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
+join payments p on p.out_trade_no = k.out_trade_no and p.merchant = k.merchant
+union all
+select ` + row.PaymentColumns + `
+from unnest($3::text[], $4::text[]) k(provider_txn_id, provider)
 join payments p on p.provider_txn_id = k.provider_txn_id and p.provider = k.provider`
 
-	findPaymentsOfOrders = `select ` + row.PaymentColumns + `
+	findRefundsOfOrders = `select ` + row.RefundColumns + `
 from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
-join payments p on p.out_trade_no = k.out_trade_no and p.merchant = k.merchant`
+join refunds r on r.out_trade_no = k.out_trade_no and r.merchant = k.merchant`
 
 	findRefunds = `select ` + row.RefundColumns + `
 from unnest($1::text[], $2::text[]) k(ref, provider)
 join refunds r on r.ref = k.ref and r.provider = k.provider`
 
-	findRefundsOfOrders = `select ` + row.RefundColumns + `
-from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
-join refunds r on r.out_trade_no = k.out_trade_no and r.merchant = k.merchant`
+	// Hardly ever anything waits, and findWaiting is the costliest to begin: it
+	// is asked only when this says so.
+	anyWaiting = `select exists (select from waiting w where w.out_trade_no = any($1::text[]) and not w.by_txn)
+    or exists (select from waiting w where w.provider_txn_id = any($2::text[]))`
 
 	// Facts that wait for a wanted order or transaction, and those that wait for
 	// a transaction which one of these names: deciding the one may let decide
@@ -76,45 +81,59 @@ join notifications n on n.id = w.notification_id
 order by w.received_at, w.notification_id, w.idx`
 )
 
-// find begins a transaction, takes the locks and reads, in one round trip.
-// Parts that want nothing cost nothing.
+// find begins a transaction, takes the locks and reads, in one round trip; in two
+// when something waits.
 func find(ctx context.Context, conn *pgxpool.Conn, want *order.Want) (*order.Found, error) {
 	var batch pgx.Batch
 	batch.Queue(begin)
 	if locks := lockOf(want); len(locks) > 0 {
 		batch.Queue(takeLocks, locks)
 	}
-	finding := queueAll(&batch, want, findOrders)
+	reads := queueReads(&batch, want)
 	if err := conn.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, err
 	}
-	return finding.found(), nil
+	return reads.finish(ctx, conn.Conn())
 }
 
-// finding is what a batch fills.
-type finding struct {
-	*order.Found
-	stories map[order.Key]*order.Story
+// reads is what a batch fills for a unit of work.
+type reads struct {
+	found      *order.Found
+	stories    map[order.Key]*order.Story
+	keys, txns arrays
+	waits      *bool // something waits for these
 }
 
-func (f finding) found() *order.Found {
-	f.Stories = told(f.stories)
-	return f.Found
+// queueReads queues the questions of a unit of work. Parts that want nothing cost
+// nothing.
+func queueReads(batch *pgx.Batch, want *order.Want) *reads {
+	r := &reads{found: row.NewFound(), keys: keyArrays(want.Orders), txns: txnArrays(want.Txns)}
+	queueKnown(batch, want.FactKeys, r.found.Known)
+	queueProviders(batch, want.ProviderKeys, r.found)
+	queueOrders(batch, r.keys, r.found)
+	queuePayments(batch, r.keys, r.txns, r.found.Payments)
+	queueRefunds(batch, findRefundsOfOrders, r.keys, r.found)
+	queueRefunds(batch, findRefunds, refundArrays(want.Refunds), r.found)
+	r.waits = queueAnyWaiting(batch, r.keys, r.txns)
+	r.stories = queueStories(batch, want.Stories)
+	return r
 }
 
-// queueAll queues the questions of a unit of work; orders is the one for orders.
-func queueAll(batch *pgx.Batch, want *order.Want, ordersBy string) finding {
-	found := row.NewFound()
-	queueKnown(batch, want.FactKeys, found.Known)
-	queueProviders(batch, want.ProviderKeys, found)
-	keys, txns := keyArrays(want.Orders), txnArrays(want.Txns)
-	queueOrders(batch, ordersBy, keys, found)
-	queuePayments(batch, findPaymentsOfOrders, keys, found.Payments)
-	queuePayments(batch, findPayments, txns, found.Payments)
-	queueRefunds(batch, findRefundsOfOrders, keys, found)
-	queueRefunds(batch, findRefunds, refundArrays(want.Refunds), found)
-	queueWaiting(batch, keys, txns, found)
-	return finding{found, queueStories(batch, want.Stories)}
+// finish takes what a batch brought and asks for what waits, when something does.
+func (r *reads) finish(ctx context.Context, conn *pgx.Conn) (*order.Found, error) {
+	r.found.Stories = told(r.stories)
+	if !*r.waits {
+		return r.found, nil
+	}
+	rows, err := conn.Query(ctx, findWaiting, r.keys.first, r.keys.second, r.txns.first, r.txns.second)
+	if err != nil {
+		return nil, err
+	}
+	return r.found, scanAll(func(s row.Scanner) error {
+		w, err := row.ScanWaiting(s)
+		r.found.Waiting = append(r.found.Waiting, w)
+		return err
+	})(rows)
 }
 
 // arrays is a set of keys as unnest reads it: the selective column first.
@@ -174,22 +193,22 @@ func queueProviders(batch *pgx.Batch, keys []order.ProviderKey, found *order.Fou
 	}))
 }
 
-func queueOrders(batch *pgx.Batch, query string, keys arrays, found *order.Found) {
+func queueOrders(batch *pgx.Batch, keys arrays, found *order.Found) {
 	if keys.empty() {
 		return
 	}
-	batch.Queue(query, keys.first, keys.second).Query(scanAll(func(s row.Scanner) error {
+	batch.Queue(findOrders, keys.first, keys.second).Query(scanAll(func(s row.Scanner) error {
 		o, err := row.ScanOrder(s)
 		found.Orders[o.Key] = o
 		return err
 	}))
 }
 
-func queuePayments(batch *pgx.Batch, query string, set arrays, into map[order.TxnKey]order.Payment) {
-	if set.empty() {
+func queuePayments(batch *pgx.Batch, keys, txns arrays, into map[order.TxnKey]order.Payment) {
+	if keys.empty() && txns.empty() {
 		return
 	}
-	batch.Queue(query, set.first, set.second).Query(scanAll(func(s row.Scanner) error {
+	batch.Queue(findPayments, keys.first, keys.second, txns.first, txns.second).Query(scanAll(func(s row.Scanner) error {
 		p, err := row.ScanPayment(s)
 		into[p.TxnKey] = p
 		return err
@@ -207,13 +226,12 @@ func queueRefunds(batch *pgx.Batch, query string, set arrays, found *order.Found
 	}))
 }
 
-func queueWaiting(batch *pgx.Batch, keys, txns arrays, found *order.Found) {
-	if keys.empty() && txns.empty() {
-		return
+// queueAnyWaiting asks whether anything waits for these keys; the answer is
+// there when the batch was closed.
+func queueAnyWaiting(batch *pgx.Batch, keys, txns arrays) *bool {
+	waits := new(bool)
+	if !keys.empty() || !txns.empty() {
+		batch.Queue(anyWaiting, keys.first, txns.first).QueryRow(func(r pgx.Row) error { return r.Scan(waits) })
 	}
-	batch.Queue(findWaiting, keys.first, keys.second, txns.first, txns.second).Query(scanAll(func(s row.Scanner) error {
-		w, err := row.ScanWaiting(s)
-		found.Waiting = append(found.Waiting, w)
-		return err
-	}))
+	return waits
 }

@@ -14,7 +14,6 @@ const (
 	// All that is read in it is of one moment, and nothing can be written or
 	// locked.
 	beginLooking = `begin isolation level repeatable read read only`
-	endLooking   = `rollback`
 )
 
 // FindBeside finds what a unit of work would, without its locks, on a connection
@@ -29,11 +28,13 @@ func (s *Store) FindBeside(ctx context.Context, want order.Want) (found *order.F
 		}
 		var batch pgx.Batch
 		batch.Queue(beginLooking)
-		finding := queueAll(&batch, &want, seeOrders)
-		batch.Queue(endLooking)
-		err := conn.SendBatch(ctx, &batch).Close()
-		found = finding.found()
-		return err
+		reads := queueReads(&batch, &want)
+		if err := conn.SendBatch(ctx, &batch).Close(); err != nil {
+			return err
+		}
+		var err error
+		found, err = reads.finish(ctx, conn)
+		return err // the end of the connection ends the transaction
 	})
 	return found, translate(err)
 }

@@ -50,7 +50,7 @@ func (s *Store) Payments(ctx context.Context, txns []order.TxnKey) (map[order.Tx
 	}
 	err := s.on(ctx, s.lookers, func(conn *pgxpool.Conn) error {
 		var batch pgx.Batch
-		queuePayments(&batch, findPayments, txnArrays(txns), payments)
+		queuePayments(&batch, arrays{}, txnArrays(txns), payments)
 		return conn.SendBatch(ctx, &batch).Close()
 	})
 	return payments, err

@@ -1,0 +1,129 @@
+package order
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Limits of gathering.
+const (
+	// turnPatience is how long a committer goes on gathering while another one
+	// commits. A unit of work costs the database several times what a
+	// notification in it does, so two half units cost more than they gain; but
+	// one that hangs on a lock must not hold up the other orders.
+	turnPatience = 20 * time.Millisecond
+	// fewRepeats, in thousandths: below it, looking for repeats first costs all
+	// the others more than it saves. The unit of work finds them just as well,
+	// and writes nothing for them either.
+	fewRepeats = 50
+)
+
+// gather feeds work with batches: what is there when it asks.
+func (r *Recorder) gather(from <-chan *pending, work func(<-chan *pending, []*pending)) {
+	batch := make([]*pending, 0, MaxBatch)
+	for first := range from {
+		work(from, more(from, append(batch[:0], first)))
+	}
+}
+
+// more adds what is there, without waiting.
+func more(from <-chan *pending, batch []*pending) []*pending {
+	for len(batch) < MaxBatch {
+		select {
+		case p, open := <-from:
+			if !open {
+				return batch
+			}
+			batch = append(batch, p)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commitInTurn commits a batch at once when no other committer is at work.
+// Otherwise the batch grows until that one has ended, it is full or turnPatience
+// is over.
+func (r *Recorder) commitInTurn(from <-chan *pending, batch []*pending) {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+		r.answerLive(batch, r.commitBatch)
+		return
+	default:
+	}
+	patience, cancel := context.WithTimeout(context.Background(), turnPatience)
+	defer cancel()
+	for waiting := true; waiting && len(batch) < MaxBatch; {
+		select {
+		case r.turn <- struct{}{}:
+			defer func() { <-r.turn }()
+			batch, waiting = more(from, batch), false
+		case <-patience.Done():
+			waiting = false
+		case p, open := <-from:
+			if !open {
+				from = nil // the Recorder closes: what is here is the last
+				continue
+			}
+			batch = append(batch, p)
+		}
+	}
+	r.answerLive(batch, r.commitBatch)
+}
+
+// answerLive works on those of a batch whose caller still waits.
+func (r *Recorder) answerLive(batch []*pending, work func([]*pending)) {
+	if live := r.dropExpired(batch); len(live) > 0 {
+		work(live)
+	}
+}
+
+// dropExpired leaves out those whose caller has gone: work that nobody waits
+// for is waste when there is too much of it.
+func (r *Recorder) dropExpired(batch []*pending) []*pending {
+	live := batch[:0]
+	for _, p := range batch {
+		if err := p.ctx.Err(); err != nil {
+			r.answer(p, verdict{err: fmt.Errorf("%w: %w", ErrUnavailable, err)})
+			continue
+		}
+		live = append(live, p)
+	}
+	return live
+}
+
+// answerKnown answers the repeats in a batch and passes on the rest.
+func (r *Recorder) answerKnown(batch []*pending) {
+	keys := make([]FactKey, len(batch))
+	for i, p := range batch {
+		keys[i] = p.key
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	known, err := r.opt.Store.Known(ctx, keys)
+	cancel()
+	if err != nil {
+		r.failed(err)
+	}
+	r.saw(len(known), len(batch))
+	for _, p := range batch {
+		switch ref, repeat := known[p.key]; {
+		case err != nil:
+			r.answer(p, verdict{err: unavailable(err)})
+		case repeat:
+			r.answer(p, r.repeatOf(ref))
+		default:
+			r.commit[r.committerOf(p)] <- p
+		}
+	}
+}
+
+// saw keeps the share of repeats, a mean that forgets in some twenty batches.
+func (r *Recorder) saw(repeats, all int) {
+	const memory = 16
+	old := r.share.Load()
+	// Two batches at once may overwrite each other: it is an estimate.
+	r.share.Store(old + (1000*int64(repeats)/int64(all)-old)/memory)
+}

@@ -1,0 +1,116 @@
+package order
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// turns is a Recorder with two committers of which the first hangs in a unit of
+// work until it is let go.
+type turns struct {
+	t     *testing.T
+	rec   *Recorder
+	sent  sync.WaitGroup
+	free  chan struct{}
+	mu    sync.Mutex
+	sizes []int
+}
+
+func newTurns(t *testing.T) *turns {
+	u := &turns{t: t, free: make(chan struct{})}
+	m := newMemory()
+	u.rec = NewRecorder(RecorderOptions{Store: m, Now: clock, NewID: ids(), Committers: 2, Batch: func(n int) {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.sizes = append(u.sizes, n)
+	}})
+	hanging := u.numbers(0, 1)[0]
+	m.before = func(w Want) error {
+		if w.Orders[0].OutTradeNo == hanging {
+			<-u.free
+		}
+		return nil
+	}
+	u.send(hanging)
+	return u
+}
+
+// numbers are order numbers of one committer.
+func (u *turns) numbers(committer, n int) (numbers []string) {
+	for i := 0; len(numbers) < n; i++ {
+		no := fmt.Sprintf("T%04d", i)
+		if u.rec.committerOf(&pending{n: notify("ntf_"+no, wx(no, no, KindPaid, 1))}) == committer {
+			numbers = append(numbers, no)
+		}
+	}
+	return numbers
+}
+
+// send records payments of orders, and returns when all are under way.
+func (u *turns) send(numbers ...string) {
+	for _, no := range numbers {
+		u.sent.Go(func() {
+			if _, err := u.rec.Record(context.Background(), notify("ntf_"+no, wx(no, no, KindPaid, 1))); err != nil {
+				u.t.Error(err)
+			}
+		})
+	}
+	synctest.Wait()
+}
+
+func (u *turns) want(sizes ...int) {
+	u.t.Helper()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !slices.Equal(u.sizes, sizes) {
+		u.t.Errorf("committed batches of %v, want %v", u.sizes, sizes)
+	}
+}
+
+func (u *turns) end() {
+	close(u.free)
+	u.sent.Wait()
+	if err := u.rec.Close(context.Background()); err != nil {
+		u.t.Error(err)
+	}
+}
+
+func TestRecorderGathersBehindACommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newTurns(t)
+		u.send(u.numbers(1, 3)...)
+		u.want() // they came one by one and wait for the turn
+		u.end()
+		u.want(1, 3)
+	})
+}
+
+func TestRecorderGoesPastAUnitThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newTurns(t)
+		start := time.Now()
+		u.send(u.numbers(1, 3)...)
+		<-time.After(turnPatience)
+		synctest.Wait()
+		u.want(3)
+		if took := time.Since(start); took != turnPatience {
+			t.Errorf("after %v", took)
+		}
+		u.end()
+	})
+}
+
+// A full batch gains nothing by waiting.
+func TestRecorderCommitsAFullBatchAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newTurns(t)
+		u.send(u.numbers(1, MaxBatch)...)
+		u.want(MaxBatch)
+		u.end()
+	})
+}
