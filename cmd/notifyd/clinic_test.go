@@ -51,6 +51,7 @@ type illness struct {
 	proxy       func(http.Handler) http.Handler
 	leafOnly    bool // the proxy sends its own certificate alone
 	noServer    bool
+	options     string // further ones, in YAML
 }
 
 func admit(t *testing.T, ill illness) *clinic {
@@ -91,7 +92,7 @@ accounts:
     api_v3_key: %q
     certificates: [{file: wechat.pem}]
   - {name: alipay, provider: alipay, app_id: "2021000000000001", public_keys: [{file: alipay.pem}]}
-`, c.proxy.URL, ill.store, forge.WechatV3Key))
+%s`, c.proxy.URL, ill.store, forge.WechatV3Key, ill.options))
 	for name, text := range ill.files {
 		c.write(t, name, text)
 	}

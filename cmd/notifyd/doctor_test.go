@@ -151,25 +151,27 @@ func TestDoctorFindsWhatElseIsInTheWay(t *testing.T) {
 	for _, c := range []struct {
 		name, check string
 		ill         illness
-		change      func(*clinic)
+		text        string // of each account's line
 	}{
-		{"a chain without its intermediate", "url.chain", illness{leafOnly: true}, nil},
-		{"a proxy that drops headers", "url.headers", illness{proxy: dropped}, nil},
-		{"a proxy that puts pages in the place of our answers", "url.reach", illness{proxy: pages}, nil},
-		{"something that accepts everything", "url.reach", illness{proxy: accepts}, nil},
-		{"a proxy that leads to another account", "url.reach", illness{proxy: elsewhere}, nil},
-		{"a disk in memory", "store.durability", illness{}, func(c *clinic) { c.disk.InMemory = true }},
-		{"a certificate that ends soon", "keys.expiry", illness{certificate: forge.PlatformKey.CertificatePEM(forge.Cert{SerialHex: "77", NotAfter: time.Now().Add(20 * time.Hour)})}, nil},
-		{"an account that is quieter than usual", "silence", illness{lastHeard: 13 * time.Hour}, nil},
+		{"a chain without its intermediate", "url.chain", illness{leafOnly: true}, "not the ones between it and the root"},
+		{"a proxy that drops headers", "url.headers", illness{proxy: dropped}, "Wechatpay-Serial"},
+		{"a proxy that puts pages in the place of our answers", "url.reach", illness{proxy: pages}, "the message came here, but"},
+		{"something that accepts everything", "url.reach", illness{proxy: accepts}, "accepted a message that proves nothing (200)"},
+		{"a proxy that leads to another account", "url.reach", illness{proxy: elsewhere}, "the message came to the account wechat, not to alipay"},
+		{"a certificate that ends soon", "keys.expiry", illness{certificate: forge.PlatformKey.CertificatePEM(forge.Cert{SerialHex: "77", NotAfter: time.Now().Add(20 * time.Hour)})}, "ends within 1 day"},
+		{"an account that is quieter than usual", "silence", illness{lastHeard: 13 * time.Hour}, "nothing came for 13h"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // most of the time nothing is done but wait
 			clinic := admit(t, c.ill)
-			if c.change != nil {
-				c.change(clinic)
-			}
-			if _, r := clinic.doctor(t); unwell(r) != c.check {
+			_, r := clinic.doctor(t)
+			if unwell(r) != c.check {
 				t.Errorf("found %q, want %q\n%+v", unwell(r), c.check, r.Lines)
+			}
+			for _, l := range linesOf(r, c.check) {
+				if bad := !strings.HasPrefix(l, "ok ") && !strings.HasPrefix(l, "skipped "); bad && !strings.Contains(l, c.text) {
+					t.Errorf("%q does not say %q", l, c.text)
+				}
 			}
 		})
 	}
@@ -187,10 +189,10 @@ func TestDoctorWithoutAServer(t *testing.T) {
 	c := admit(t, illness{noServer: true})
 	c.asked = []string{"--server", "http://" + closedPort(t), "--url", "http://" + closedPort(t) + "/notify/wechat"}
 	code, r := c.doctor(t)
-	if code != exitUnhealthy || unwell(r) != "server.up url.https" { // the URL is http
+	if code != exitUnhealthy || unwell(r) != "server.up url.https url.reach" { // the URL is http, and nobody is there
 		t.Errorf("exit code %d, found %q\n%+v", code, unwell(r), r.Lines)
 	}
-	for _, check := range []string{"server.ready", "acks", "refusals", "url.reach", "url.body"} {
+	for _, check := range []string{"server.ready", "acks", "refusals", "url.redirect", "url.body"} {
 		if got := linesOf(r, check); len(got) == 0 || !strings.HasPrefix(got[0], "skipped") {
 			t.Errorf("%s: %q", check, got)
 		}
@@ -198,6 +200,36 @@ func TestDoctorWithoutAServer(t *testing.T) {
 	for _, check := range []string{"store.schema", "store.integrity", "silence"} {
 		if got := linesOf(r, check); len(got) == 0 || !strings.HasPrefix(got[0], "ok") {
 			t.Errorf("%s: %q", check, got)
+		}
+	}
+}
+
+// A URL that the provider was told is called whether or not the server is known to
+// run: when nobody answers, or only a proxy, no notification comes.
+func TestDoctorInATotalOutage(t *testing.T) {
+	gateway := answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	c := admit(t, illness{noServer: true, proxy: gateway})
+	for _, text := range []string{"answered 502, not as notifyd does", "no answer: "} {
+		code, r := c.doctor(t)
+		if got := strings.Join(linesOf(r, "url.reach"), "\n"); code != exitUnhealthy || strings.Count(got, "fail ") != 2 || strings.Count(got, text) != 2 {
+			t.Errorf("%s: exit code %d\n%s", text, code, got)
+		}
+		c.proxy.Close() // for the second time
+	}
+}
+
+// Where nothing is kept of what is refused, that is said, and no fault is made of it.
+func TestDoctorWhereNothingIsKept(t *testing.T) {
+	c := admit(t, illness{options: "refused: {keep: 0}\n"})
+	code, r := c.doctor(t)
+	if code != exitDone || unwell(r) != "" {
+		t.Errorf("exit code %d, found %q\n%+v", code, unwell(r), r.Lines)
+	}
+	for _, check := range []string{"refusals", "url.headers", "url.body"} {
+		for _, got := range linesOf(r, check) {
+			if !strings.HasPrefix(got, "skipped ") || !strings.Contains(got, "refused.keep is 0") {
+				t.Errorf("%s: %s", check, got)
+			}
 		}
 	}
 }

@@ -238,6 +238,7 @@ func TestDifference(t *testing.T) {
 		{object, strings.TrimSpace(object), "blanks and line ends at its end are cut"},
 		{form, form[:9], "its end is cut off"},
 		{form, form + "&t=1", "something follows it"},
+		{form, form + " ", "something follows it"},
 		{"a\r\nb", "a\nb", "line ends are written otherwise"},
 		{`a="b"&c`, `a=&quot;b&quot;&amp;c`, "quotes and brackets are escaped for HTML"},
 		{`a="b"`, `a=\"b\"`, "quotes got backslashes"},
