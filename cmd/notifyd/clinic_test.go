@@ -39,7 +39,7 @@ type clinic struct {
 	served *served
 	asked  []string // what doctor is told besides
 	now    func() time.Time
-	disk   store.Disk
+	disk   *store.Disk // nil: the one on which it lies
 }
 
 // illness says what is wrong with an installation. The zero value is nothing.
@@ -62,7 +62,7 @@ func admit(t *testing.T, ill illness) *clinic {
 	if ill.certificate == nil {
 		ill.certificate = forge.WechatCertificatePEM()
 	}
-	c := &clinic{shop: newShop(t, ill.store), now: time.Now, disk: store.Disk{Path: "/data", FreeBytes: 1 << 40}}
+	c := &clinic{shop: newShop(t, ill.store), now: time.Now, disk: &store.Disk{Path: "/data", FreeBytes: 1 << 40}}
 	chain, root := authority(t)
 	if ill.leafOnly {
 		chain.Certificate = chain.Certificate[:1]
@@ -153,8 +153,10 @@ func (c *clinic) doctor(t *testing.T, args ...string) (int, doctorReport) {
 // runUntil runs the command until it ends or ctx does.
 func (c *clinic) runUntil(ctx context.Context, args ...string) (code int, out, said string) {
 	var o, e bytes.Buffer
-	a := &app{stdio: stdio{in: strings.NewReader(""), out: &o, err: &e}, env: noEnv, now: c.now,
-		disk: func(string) (*store.Disk, error) { d := c.disk; return &d, nil }}
+	a := &app{stdio: stdio{in: strings.NewReader(""), out: &o, err: &e}, env: noEnv, now: c.now}
+	if c.disk != nil {
+		a.disk = func(string) (*store.Disk, error) { d := *c.disk; return &d, nil }
+	}
 	args = append([]string{"doctor", "--config", c.file, "--ca", filepath.Join(c.dir, "root.pem")}, append(c.asked, args...)...)
 	code = a.run(ctx, args)
 	return code, o.String(), e.String()
