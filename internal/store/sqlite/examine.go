@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,7 +31,9 @@ const (
 
 	// Both go along the primary key and pass by the rows of other accounts: an
 	// index for this alone would cost every notification an entry.
-	spanArrivals   = `select id, received_at from notifications where account = ?1 and id > ?2 and id <= ?3 order by id limit ?4`
+	spanArrivals = `select n.id, n.received_at from json_each(?2) span cross join notifications n where n.id in
+    (select id from notifications where account = ?1 and id > span.value ->> 0 and id <= span.value ->> 1 order by id limit ?3)
+order by span.key, n.id`
 	newestArrivals = `select id, received_at from notifications where account = ?1 and id > ?2 order by id desc limit ?3`
 )
 
@@ -157,7 +160,15 @@ func (s *Store) Integrity(ctx context.Context) (faults []string, err error) {
 func (s *Store) Arrivals(ctx context.Context, f row.ArrivalFilter) ([]row.Arrival, error) {
 	all := []row.Arrival{}
 	lower, upper := f.Spans()
-	err := s.look(ctx, func(db lookedAt) error {
+	pairs := make([][2]string, len(lower))
+	for i := range lower {
+		pairs[i] = [2]string{lower[i], upper[i]}
+	}
+	spans, err := json.Marshal(pairs)
+	if err != nil {
+		return nil, err
+	}
+	err = s.look(ctx, func(db lookedAt) error {
 		read := func(query string, args ...any) error {
 			rows, err := db.QueryContext(ctx, query, args...)
 			if err != nil {
@@ -169,10 +180,8 @@ func (s *Store) Arrivals(ctx context.Context, f row.ArrivalFilter) ([]row.Arriva
 				return err
 			})
 		}
-		for i := range lower {
-			if err := read(spanArrivals, f.Account, lower[i], upper[i], f.PerSpan); err != nil {
-				return err
-			}
+		if err := read(spanArrivals, f.Account, string(spans), f.PerSpan); err != nil {
+			return err
 		}
 		return read(newestArrivals, f.Account, f.First(), f.Newest)
 	})
