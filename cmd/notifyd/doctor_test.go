@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/notifyd/notifyd/internal/provider/forge"
+	"github.com/notifyd/notifyd/internal/store"
 	"github.com/notifyd/notifyd/internal/store/postgres/pgtest"
 )
 
@@ -20,6 +21,7 @@ func TestDoctorInventsNothing(t *testing.T) {
 	peer := elsewhere(t, func(http.ResponseWriter, *http.Request) {}) // with a right Date
 	for name, url := range map[string]string{"sqlite": "", "postgres": pgtest.Empty(t)} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := admit(t, illness{store: url})
 			for range 2 {
 				code, r := c.doctor(t, "--clock-peer", peer)
@@ -75,31 +77,39 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			w.Header().Set("Date", time.Now().Add(-10*time.Minute).UTC().Format(http.TimeFormat))
 		}
 		expired = forge.PlatformKey.CertificatePEM(forge.Cert{SerialHex: "77", NotAfter: time.Now().Add(-time.Hour)})
+		one     = func(c *clinic) []string { return []string{"--url", c.proxy.URL + "/notify/wechat"} } // each is waited for
 		own     = map[string][]byte{"alipay.pem": forge.MerchantKey.PublicPEM(), "app_private_key.pem": forge.MerchantKey.PrivatePEM()}
 	)
+	well := admit(t, illness{}) // for all that is planted without a server of its own
 	for _, c := range []struct {
 		name, check string
-		ill         illness
+		ill         *illness // nil: well, but for what is planted
 		plant       func(*clinic) []string
 	}{
-		{"the clock of a named peer", "clock.peer", illness{}, func(*clinic) []string { return []string{"--clock-peer", elsewhere(t, wrongDate)} }},
-		{"an expired key", "keys.expiry", illness{certificate: expired}, nil},
-		{"the merchant's own key", "keys.own", illness{files: own}, nil},
-		{"a redirecting proxy", "url.redirect", illness{proxy: redirect}, nil},
-		{"a login page", "url.login", illness{proxy: login}, nil},
-		{"a proxy that changes bodies", "url.body", illness{proxy: escapes}, nil},
-		{"a read-only disk", "store.writable", illness{}, func(c *clinic) []string { c.disk.ReadOnly = true; return nil }},
-		{"a full disk", "store.space", illness{}, func(c *clinic) []string { c.disk.FreeBytes = 1 << 20; return nil }},
-		{"an http URL", "url.https", illness{}, func(c *clinic) []string { return []string{"--url", c.served.public + "/notify/wechat"} }},
-		{"a query in the URL", "url.query", illness{}, func(c *clinic) []string { return []string{"--url", c.proxy.URL + "/notify/alipay?shop=1"} }},
-		{"a silent account", "silence", illness{lastHeard: 3 * 24 * time.Hour}, nil},
+		{"the clock of a named peer", "clock.peer", nil, func(*clinic) []string { return []string{"--clock-peer", elsewhere(t, wrongDate)} }},
+		{"an expired key", "keys.expiry", &illness{certificate: expired}, nil},
+		{"the merchant's own key", "keys.own", &illness{files: own}, nil},
+		{"a redirecting proxy", "url.redirect", &illness{proxy: redirect}, one},
+		{"a login page", "url.login", &illness{proxy: login}, one},
+		{"a proxy that changes bodies", "url.body", &illness{proxy: escapes}, nil},
+		{"a read-only disk", "store.writable", nil, func(c *clinic) []string {
+			c.disk = &store.Disk{Path: "/data", FreeBytes: 1 << 40, ReadOnly: true}
+			return nil
+		}},
+		{"a full disk", "store.space", nil, func(c *clinic) []string { c.disk = &store.Disk{Path: "/data", FreeBytes: 1 << 20}; return nil }},
+		{"an http URL", "url.https", nil, func(c *clinic) []string { return []string{"--url", c.served.public + "/notify/wechat"} }},
+		{"a query in the URL", "url.query", nil, func(c *clinic) []string { return []string{"--url", c.proxy.URL + "/notify/alipay?shop=1"} }},
+		{"a silent account", "silence", &illness{lastHeard: 3 * 24 * time.Hour}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // most of the time nothing is done but wait
-			clinic := admit(t, c.ill)
+			clinic := *well
+			if c.ill != nil {
+				clinic = *admit(t, *c.ill)
+			}
 			var args []string
 			if c.plant != nil {
-				args = c.plant(clinic)
+				args = c.plant(&clinic)
 			}
 			code, r := clinic.doctor(t, args...)
 			if code != exitUnhealthy || r.OK || unwell(r) != c.check {
@@ -116,6 +126,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 
 // A database whose commits may be lost, and one whose clock is another.
 func TestDoctorFindsPlantedFaultsOfPostgres(t *testing.T) {
+	t.Parallel()
 	c := admit(t, illness{store: pgtest.Start(t, "fsync=off", "synchronous_commit=off").URL("postgres")})
 	if code, r := c.doctor(t); code != exitUnhealthy || unwell(r) != "store.durability" {
 		t.Errorf("fsync and synchronous_commit off: exit code %d, found %q\n%+v", code, unwell(r), r.Lines)
@@ -186,6 +197,7 @@ func (d discarded) WriteHeader(int)             {}
 
 // Without its server, doctor says what could not be looked at and goes on.
 func TestDoctorWithoutAServer(t *testing.T) {
+	t.Parallel()
 	c := admit(t, illness{noServer: true})
 	c.asked = []string{"--server", "http://" + closedPort(t), "--url", "http://" + closedPort(t) + "/notify/wechat"}
 	code, r := c.doctor(t)
@@ -207,6 +219,7 @@ func TestDoctorWithoutAServer(t *testing.T) {
 // A URL that the provider was told is called whether or not the server is known to
 // run: when nobody answers, or only a proxy, no notification comes.
 func TestDoctorInATotalOutage(t *testing.T) {
+	t.Parallel()
 	gateway := answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	c := admit(t, illness{noServer: true, proxy: gateway})
 	for _, text := range []string{"answered 502, not as notifyd does", "no answer: "} {
@@ -220,6 +233,7 @@ func TestDoctorInATotalOutage(t *testing.T) {
 
 // Where nothing is kept of what is refused, that is said, and no fault is made of it.
 func TestDoctorWhereNothingIsKept(t *testing.T) {
+	t.Parallel()
 	c := admit(t, illness{options: "refused: {keep: 0}\n"})
 	code, r := c.doctor(t)
 	if code != exitDone || unwell(r) != "" {
@@ -235,6 +249,7 @@ func TestDoctorWhereNothingIsKept(t *testing.T) {
 }
 
 func TestDoctorWithBrokenConfiguration(t *testing.T) {
+	t.Parallel()
 	c := admit(t, illness{noServer: true, files: map[string][]byte{"alipay.pem": forge.MerchantKey.PrivatePEM()}})
 	code, r := c.doctor(t)
 	if got := strings.Join(linesOf(r, "keys.read"), "\n"); code != exitUnhealthy || !strings.Contains(got, "fail alipay:") || !strings.Contains(got, "private key") {
@@ -243,6 +258,7 @@ func TestDoctorWithBrokenConfiguration(t *testing.T) {
 }
 
 func TestDoctorFindsRecentRefusals(t *testing.T) {
+	t.Parallel()
 	c := admit(t, illness{})
 	for range 3 {
 		get(t, "POST", c.served.public+"/notify/alipay", "a=1&sign_type=RSA2&charset=utf-8&sign="+strings.Repeat("A", 342)+"%3D%3D")
@@ -262,6 +278,7 @@ func TestDoctorFindsRecentRefusals(t *testing.T) {
 // A slow answer is measured, not waited for: the clock leaps while it is under
 // way.
 func TestDoctorMeasuresTheAnswer(t *testing.T) {
+	t.Parallel()
 	var late atomic.Int64
 	leaps := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -278,6 +295,7 @@ func TestDoctorMeasuresTheAnswer(t *testing.T) {
 
 // Interrupted while it waits for an answer, doctor ends at once and says so.
 func TestDoctorIsInterrupted(t *testing.T) {
+	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
 	waits := answers(func(_ http.ResponseWriter, r *http.Request) {
 		interrupt()
