@@ -48,7 +48,8 @@ cover: ## coverage per package, and coverage.out for `go tool cover -html=covera
 .PHONY: chaos
 chaos: ## the long forms of the tests that kill processes and break stores (ROUNDS=300)
 	@scripts/need-postgres
-	NOTIFYD_CHAOS_ROUNDS=$(ROUNDS) NOTIFYD_DELIVERY_EVENTS=10000 go test -count=1 -run 'Chaos|DeliveriesSurvive' -timeout 0 -v ./internal/crashtest
+	NOTIFYD_CHAOS_ROUNDS=$(ROUNDS) NOTIFYD_DELIVERY_EVENTS=10000 NOTIFYD_TEST_SIMULATED_ORDERS=20000 \
+	  go test -count=1 -run 'Chaos|DeliveriesSurvive|ASimulatedProvider' -timeout 0 -v ./internal/crashtest
 
 .PHONY: man
 man: build ## the manual pages of all commands, in bin/man (read one: man bin/man/notifyd-serve.1)

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"crypto/aes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -72,6 +73,21 @@ func (a Account) alipaySignTypes() []string {
 	return a.SignTypes
 }
 
+// aesKey is the key of encrypted messages; nil when the account has none.
+func (a Account) aesKey() ([]byte, error) {
+	if a.AESKey == "" {
+		return nil, nil
+	}
+	key, err := base64.StdEncoding.DecodeString(string(a.AESKey))
+	if err == nil {
+		_, err = aes.NewCipher(key)
+	}
+	if err != nil { // which is not told: it could show a part of the key
+		return nil, fmt.Errorf("the AES key of the account %s is not the base64 of 16, 24 or 32 bytes", a.Name)
+	}
+	return key, nil
+}
+
 // errNoKeys is what a simulator without keys would be: it must never fall back
 // to keys that others have as well.
 var errNoKeys = errors.New("a simulator needs keys: NewKeys makes them, LoadKeys reads them")
@@ -87,8 +103,8 @@ func (a Account) check(p Protocol, k *Keys) error {
 	case p == Alipay && a.AlipayAppID == "":
 		return missing("app id at Alipay")
 	case p == Alipay:
-		if _, err := base64.StdEncoding.DecodeString(string(a.AESKey)); err != nil {
-			return fmt.Errorf("the AES key of the account %s is not base64", a.Name)
+		if _, err := a.aesKey(); err != nil {
+			return err
 		}
 		return require(k != nil && k.Alipay != nil)
 	case p != WechatV3 && p != WechatV2:

@@ -91,3 +91,46 @@ func TestEditsThatCannotBeMade(t *testing.T) {
 		}
 	}
 }
+
+// Whatever somebody sets, a scenario makes a message of it or says why not: what
+// happens to a message on its way must not rely on what an edit can change.
+func TestNoEditBreaksAScenario(t *testing.T) {
+	o := simulator.Order{OutTradeNo: "T1", AmountFen: 1000, PaidAt: noon}
+	edits := [][]simulator.Edit{
+		{simulator.Set("envelope.resource.ciphertext", "*"), simulator.SetJSON("envelope.large", "1e999"), simulator.Set("envelope.req_info", "*"), simulator.Set("charset", "\xff")},
+		{simulator.Set("envelope.resource.ciphertext", ""), simulator.Set("envelope.req_info", ""), simulator.SetJSON("large", "1e999"), simulator.Set("biz_content", "")},
+		{simulator.SetJSON("envelope.resource", "null"), simulator.Set("attach", "\xff"), simulator.Set("sign", "")},
+		{simulator.Drop("envelope.resource"), simulator.Drop("biz_content"), simulator.Drop("amount")},
+	}
+	made := 0
+	for _, scenario := range simulator.Scenarios() {
+		for _, p := range scenario.Protocols {
+			told, err := newSimulator(t, p).Tell(scenario, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, all := range edits {
+				for _, step := range told.Steps {
+					func() {
+						defer func() {
+							if fault := recover(); fault != nil {
+								t.Errorf("%s in %s, %q, edit %d: %v", scenario.Name, p, step.What, i, fault)
+							}
+						}()
+						n := step.Notification
+						for _, e := range all { // those that this message has
+							if edited, err := n.With(e); err == nil {
+								n = edited
+							}
+						}
+						n.At(noon)
+						made++
+					}()
+				}
+			}
+		}
+	}
+	if made < len(edits)*len(simulator.Scenarios()) {
+		t.Errorf("only %d messages were made", made)
+	}
+}

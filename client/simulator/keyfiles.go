@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/notifyd/notifyd/internal/newfile"
 )
 
 // The files of a folder of keys. Those of the public halves are what an
@@ -37,8 +39,7 @@ const (
 	idHeader = "Public-Key-Id"
 	// maxKeyFileBytes is far above any key or certificate.
 	maxKeyFileBytes = 64 << 10
-
-	folderMode, fileMode = 0o700, 0o600
+	folderMode      = 0o700
 )
 
 // ErrNoKeys is what LoadKeys says of a folder without keys.
@@ -69,20 +70,11 @@ func (k *Keys) Save(dir string) error {
 		}
 	}
 	for _, f := range files {
-		if err := writeNew(filepath.Join(dir, f.name), append([]byte(Mark+"\n"), f.text...)); err != nil {
+		if err := newfile.Write(filepath.Join(dir, f.name), append([]byte(Mark+"\n"), f.text...)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func writeNew(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
 }
 
 func privatePEM(key *rsa.PrivateKey, id string) []byte {
@@ -170,6 +162,10 @@ func (l *loader) private(name string) (*rsa.PrivateKey, *pem.Block) {
 	key, ok := parsed.(*rsa.PrivateKey)
 	if err != nil || !ok {
 		l.fail(name, "does not hold an RSA key") // never why: that could show a part of it
+		return nil, nil
+	}
+	if bits := key.N.BitLen(); bits < keyBits { // receivers refuse it, and a short one cannot sign
+		l.fail(name, "holds a key of %d bits, with which no provider signs: %d at least", bits, keyBits)
 		return nil, nil
 	}
 	return key, block

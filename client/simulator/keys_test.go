@@ -2,6 +2,7 @@ package simulator_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
@@ -137,6 +138,17 @@ func TestLoadKeysRefuses(t *testing.T) {
 		}},
 		{"no id", "wechat_public_key_private.pem", "names no Public-Key-Id", func(text, _ []byte) []byte {
 			return regexp.MustCompile(`Public-Key-Id: .*\n\n`).ReplaceAll(text, nil)
+		}},
+		{"a short key", "alipay_private.pem", "holds a key of 1024 bits, with which no provider signs", func([]byte, []byte) []byte {
+			key, err := rsa.GenerateKey(rand.Reader, 1024)
+			if err != nil {
+				t.Fatal(err)
+			}
+			der, err := x509.MarshalPKCS8PrivateKey(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return append([]byte(simulator.Mark+"\n"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})...)
 		}},
 		{"another key's certificate", simulator.PlatformCertFile, "is not the certificate of the key", func(_, other []byte) []byte { return other }},
 	} {

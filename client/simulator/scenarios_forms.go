@@ -197,7 +197,9 @@ func backwards(f forge.Form, sign string) []byte {
 // sorted is a JSON text decoded and encoded again: what decoders lose is lost.
 func sorted(body []byte) []byte {
 	var members map[string]any
-	if err := json.Unmarshal(body, &members); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber() // somebody may have set a number that fits no type
+	if err := decoder.Decode(&members); err != nil {
 		panic(err) // our own envelope
 	}
 	return mustJSON(members)

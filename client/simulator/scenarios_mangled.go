@@ -101,11 +101,11 @@ func brokenTag(body []byte) []byte {
 }
 
 // flipped is base64 with a bit of one byte changed; at counts from the end when
-// it is negative.
+// it is negative. What somebody set to something else is wrong as it is.
 func flipped(text string, at int) string {
 	sealed, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		panic(err) // our own
+	if err != nil || len(sealed) == 0 {
+		return text
 	}
 	if at < 0 {
 		at += len(sealed)

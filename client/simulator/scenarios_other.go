@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"encoding/base64"
 	"errors"
 	"slices"
 	"time"
@@ -141,7 +140,7 @@ func tellUnhandledAlipay(t *teller) {
 }
 
 func (t *teller) aesKey() []byte {
-	key, err := base64.StdEncoding.DecodeString(string(t.account.AESKey))
+	key, err := t.account.aesKey()
 	if err == nil && len(key) == 0 {
 		err = errors.New("the account has no aes_key, with which the message would be encrypted")
 	}

@@ -3,6 +3,7 @@ package simulator
 import (
 	"context"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,10 +17,10 @@ const (
 	Patience = 5 * time.Second
 	// maxAnswerBytes is far above any answer to a notification.
 	maxAnswerBytes = 64 << 10
-	// maxIdle is how many connections are kept for the next messages, idleFor how
-	// long: a receiver that closes one just when it is used again would look as if
-	// it did not answer.
-	maxIdle = 256
+	// maxIdle is how many connections are kept for the next messages, as many as a
+	// plan can have senders, and idleFor how long: a receiver that closes one just
+	// when it is used again would look as if it did not answer.
+	maxIdle = 1000
 	idleFor = 2 * time.Second
 	// askFirstBytes: with a body above it the receiver is asked first. One that
 	// refuses it hangs up, and its answer could be lost behind what was sent.
@@ -42,11 +43,17 @@ type Answer struct {
 }
 
 // NewSender makes a sender. to is the URL of a server, to which the path of
-// each message is added, or a whole notify URL.
+// each message is added, or a whole notify URL. No error of a sender shows a
+// user, a password or a query, where people keep secrets.
 func NewSender(to string) (*Sender, error) {
 	u, err := url.Parse(to)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
-		return nil, fmt.Errorf("%q is not the URL of a server, like http://127.0.0.1:8080", to)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return nil, errors.New("this is not the URL of a server, like http://127.0.0.1:8080")
+	case u.User != nil:
+		return nil, errors.New("leave out the user and the password: a provider sends none")
+	case u.Fragment != "":
+		return nil, errors.New("leave out # and what follows it: nobody sends that to a server")
 	}
 	return &Sender{base: *u, whole: strings.Trim(u.Path, "/") != "", client: &http.Client{
 		Timeout:       Patience,
@@ -72,6 +79,16 @@ func (s *Sender) URL(m Message) string {
 // Send posts a message and waits for the answer. An error means that there was
 // none.
 func (s *Sender) Send(ctx context.Context, m Message) (Answer, error) {
+	answer, err := s.send(ctx, m)
+	var shows *url.Error // the whole URL
+	if errors.As(err, &shows) {
+		to := url.URL{Scheme: s.base.Scheme, Host: s.base.Host}
+		err = fmt.Errorf("%s: %w", to.String(), shows.Err)
+	}
+	return answer, err
+}
+
+func (s *Sender) send(ctx context.Context, m Message) (Answer, error) {
 	r, err := m.Request(ctx, s.URL(m))
 	if err != nil {
 		return Answer{}, err
@@ -88,6 +105,9 @@ func (s *Sender) Send(ctx context.Context, m Message) (Answer, error) {
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswerBytes))
 	return Answer{Status: answer.StatusCode, Body: body, Took: time.Since(start)}, err
 }
+
+// CloseIdle lets go of the connections that are kept for the next messages.
+func (s *Sender) CloseIdle() { s.client.CloseIdleConnections() }
 
 // Acked says whether the provider takes an answer for a yes and does not send
 // the message again. Everything else is a no, whatever it says.

@@ -2,9 +2,13 @@ package simulator_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/notifyd/notifyd/client/simulator"
@@ -44,6 +48,32 @@ func TestSenderSendsWhatWasMade(t *testing.T) {
 		if _, err := simulator.NewSender(to); err == nil {
 			t.Errorf("%s is taken for a server", to)
 		}
+	}
+}
+
+// People keep secrets in URLs; what goes wrong is told without them.
+func TestErrorsOfSendersHoldNoSecret(t *testing.T) {
+	for _, to := range []string{"http://u:secret@127.0.0.1:1", "http://u:secret@127.0.0.1:1%zz", "http://127.0.0.1:1/a#secret", "secret:8080"} {
+		if _, err := simulator.NewSender(to); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+	s, err := simulator.NewSender("http://127.0.0.1:1/notify?token=secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newSimulator(t, simulator.WechatV3).Payment(testOrder()).At(noon)
+	if _, err := s.Send(t.Context(), m); err == nil || strings.Contains(err.Error(), "secret") || !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("nobody there: %v", err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := s.Send(ended, m); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("ended: %v", err)
+	}
+	m.Header.Set("X-Set", "a\nb")
+	if _, err := s.Send(t.Context(), m); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a header that cannot be sent: %v", err)
 	}
 }
 

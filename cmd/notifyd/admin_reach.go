@@ -2,12 +2,9 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"io/fs"
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,12 +72,8 @@ func (r *reach) token(a *app) (config.Secret, error) {
 		token, _ := a.env(tokenVariable)
 		return checkToken(tokenVariable, token)
 	}
-	text, err := os.ReadFile(r.tokenFile)
+	text, err := readAtMost(r.tokenFile, maxKeyFileBytes)
 	if err != nil {
-		var p *fs.PathError
-		if errors.As(err, &p) {
-			err = p.Err
-		}
 		return "", exitWith(exitUsage, "the token file %s cannot be read: %w", r.tokenFile, err)
 	}
 	text = bytes.TrimRight(text, "\r\n")

@@ -9,14 +9,14 @@ import (
 
 const codesIntroduction = `# Reason codes
 
-A notification that is refused leaves one log line with a code, and a count in ` + "`notifyd_refusals_total{account,code}`" + `. The
-sender never sees the code: it gets one text for every cause. ` + "`notifyd verify`" + ` looks at a captured request and names its cause
-([verify.md](verify.md)), by the same code or by a finer one of this list: a log can only say that a signature does not hold,
-verify finds out why. ` + "`notifyd help CODE`" + ` prints what stands here.
+A notification that is refused leaves one log line with a code, and a count in ` + "`notifyd_refusals_total{account,code}`" + ` (all but
+` + "`edge.no_account`" + `, which belongs to no account). The sender never sees the code: it gets one text for every cause.
+` + "`notifyd verify`" + ` looks at a captured request and names its cause ([verify.md](verify.md)), by the same code or by a finer one of
+this list: a log can only say that a signature does not hold, verify finds out why. ` + "`notifyd help CODE`" + ` prints what stands here.
 
 The list is closed, and this document is made from it: ` + "`make codes`" + ` writes it, and ` + "`TestCodesDocumentIsInStep`" + ` holds it.
 
-被拒绝的通知会在日志中留下一行原因代码，并计入 ` + "`notifyd_refusals_total{account,code}`" + `；发送方看不到代码，所有原因得到同一种答复。
+被拒绝的通知会在日志中留下一行原因代码，并计入 ` + "`notifyd_refusals_total{account,code}`" + `（` + "`edge.no_account`" + ` 除外：它不属于任何账户）；发送方看不到代码，所有原因得到同一种答复。
 ` + "`notifyd verify`" + ` 检查一个抓包文件并指出原因；标有“verify”的代码比服务器日志更细。` + "`notifyd help 代码`" + ` 打印同样的内容。
 `
 

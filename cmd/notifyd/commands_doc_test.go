@@ -44,7 +44,7 @@ terminals alone; ` + "`NO_COLOR`" + ` turns colours off. ` + "`notifyd COMMAND -
 |---|---|---|
 `)
 	for _, p := range manualOf(wholeTree()) {
-		if !p.HasSubCommands() {
+		if p.acts() {
 			use := strings.ReplaceAll(strings.TrimSuffix(p.UseLine(), " [flags]"), "|", `\|`)
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", use, p.Short, p.exits())
 		}

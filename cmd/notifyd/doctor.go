@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -117,14 +116,17 @@ func (a *app) patient(f *doctorFlags, conf *config.Config) (*doctor.Patient, err
 	return p, nil
 }
 
+// maxAuthorityBytes is above the list of all the authorities of the world.
+const maxAuthorityBytes = 4 << 20
+
 // roots are the authorities of --ca; nil for the system's.
 func (f *doctorFlags) roots() (*x509.CertPool, error) {
 	if f.ca == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(f.ca)
+	text, err := readAtMost(f.ca, maxAuthorityBytes)
 	if err != nil {
-		return nil, exitWith(exitUsage, "the file of --ca cannot be read: %w", err)
+		return nil, exitWith(exitUsage, "the file of --ca, %s, cannot be read: %w", f.ca, err)
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(text) {

@@ -34,6 +34,11 @@ func endsWith(codes ...int) map[string]string {
 	return map[string]string{exitNote: strings.Join(texts, " ")}
 }
 
+// groupNote is the annotation of a command that only holds others.
+const groupNote = "holds-others"
+
+func holdsOthers() map[string]string { return map[string]string{groupNote: "yes"} }
+
 // asksServer notes the exit codes of the commands that ask the admin API.
 func asksServer() map[string]string {
 	return endsWith(exitDone, exitFailed, exitUsage, exitConfig, exitUnreachable, exitInterrupted)

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"errors"
-	"io/fs"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -107,20 +104,4 @@ func (e *exporting) tellRedacted(done *redact.Done) {
 	if done.Sealed {
 		e.tell("what is encrypted is still in it, for those who have your key: --redact encrypted takes it out")
 	}
-}
-
-// writeNew writes a file for its owner alone, and never over another.
-func writeNew(name string, text []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return exitWith(exitFailed, "%s is there already: name another file, or remove it", name)
-	}
-	if err != nil {
-		return exitWith(exitFailed, "%w", err)
-	}
-	_, err = f.Write(text)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return exitWith(exitFailed, "%s cannot be written: %w", name, err)
-	}
-	return nil
 }

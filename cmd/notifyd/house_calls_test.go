@@ -43,3 +43,26 @@ func TestHouseOneGuardedDialer(t *testing.T) {
 		}
 	}
 }
+
+// New files, which hold keys and secrets as often as not, are written in one way:
+// over nothing, for their owner alone, whole or not at all.
+func TestHouseNewFilesAreWrittenInOnePlace(t *testing.T) {
+	makers := map[string]bool{
+		"internal/newfile/newfile.go":      false,
+		"internal/store/sqlite/prepare.go": false, // an empty database: SQLite writes into it
+	}
+	for _, s := range mustSources(t) {
+		if s.forTests() || uses(s, "os.O_EXCL") == nil {
+			continue
+		}
+		if _, may := makers[s.path]; !may {
+			t.Errorf("%s: write new files with newfile.Write", line(uses(s, "os.O_EXCL")))
+		}
+		makers[s.path] = true
+	}
+	for path, does := range makers {
+		if !does {
+			t.Errorf("%s makes no file any more: take it away here", path)
+		}
+	}
+}

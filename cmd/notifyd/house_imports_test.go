@@ -54,6 +54,7 @@ var importLaw = map[string]allowed{
 	"internal/config":                  {theirs: []string{yaml}},
 	"internal/redact":                  {ours: []string{"internal/provider"}},
 	"internal/refusal":                 {ours: []string{"internal/order"}}, // a capture's form and a store's errors
+	"internal/newfile":                 {},                                 // keys, secrets, captures: one way to write over nothing
 	"internal/store":                   {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/"}},
 	"internal/store/sqlite":            {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/", "migrations"}, theirs: []string{sqlite, goose, xsys}},
 	"internal/store/postgres":          {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store/", "migrations"}, theirs: []string{pgx, goose}},
@@ -61,14 +62,14 @@ var importLaw = map[string]allowed{
 	"internal/store/storetest":         {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store", "migrations"}, theirs: []string{cmp, rapid}},
 	"internal/store/postgres/pgtest":   {ours: []string{"internal/store/postgres", "migrations"}, theirs: []string{pgx}},
 	"internal/httpapi":                 {ours: []string{"internal/order", "internal/provider", "internal/outbox", "internal/idempotency", "internal/refusal"}, theirs: []string{chi, huma, prometheus, ulid}},
-	"internal/doctor":                  {ours: []string{"internal/provider", "internal/store", "internal/refusal"}}, // judges what they say, and knows how long keeping a refusal takes; calls nobody itself
-	"internal/crashtest":               {},                                                                          // tests of the whole program from outside
+	"internal/doctor":                  {ours: []string{"internal/provider", "internal/provider/mend", "internal/refusal", "internal/store"}}, // judges what they say; calls nobody itself; knows how long keeping a refusal takes; reads key files as examinations do
+	"internal/crashtest":               {},                                                                                                    // tests of the whole program from outside
 	"internal/admin":                   {ours: []string{"internal/httpapi"}},
 	"migrations":                       {},
 	"client":                           {theirs: []string{retry}}, // public: nothing of what is internal
 	// Public too, but it forges, and there is one forge: nothing of it stands in
 	// what the package exports.
-	"client/simulator": {ours: []string{"internal/order", "internal/provider", "internal/provider/forge"}},
+	"client/simulator": {ours: []string{"internal/order", "internal/provider", "internal/provider/forge", "internal/newfile"}},
 	// Plays what the simulator makes, and knows a server by its public API alone.
 	"client/simulator/play": {ours: []string{"client", "client/simulator"}},
 }

@@ -6,10 +6,7 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 	"text/template"
 
@@ -199,21 +196,13 @@ func orElse(text, other string) string {
 	return text
 }
 
-// maxKeyFileBytes is far above any key: a wrong path is noticed, not copied, and
-// one to a device does not fill the memory.
-const maxKeyFileBytes = 64 << 10
-
 func readKeyFile(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		var p *fs.PathError
-		if errors.As(err, &p) {
-			err = p.Err
-		}
+	text, err := readAtMost(path, maxKeyFileBytes)
+	switch {
+	case err != nil:
 		return nil, exitWith(exitUsage, "the key file %s cannot be read: %w", path, err)
-	}
-	if len(text) == 0 || len(text) > maxKeyFileBytes {
-		return nil, exitWith(exitUsage, "%s is no key file: it has %d bytes", path, len(text))
+	case len(text) == 0:
+		return nil, exitWith(exitUsage, "%s is no key file: it is empty", path)
 	}
 	return text, nil
 }

@@ -6,13 +6,15 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/notifyd/notifyd/internal/newfile"
 )
 
 // What init makes is for its owner alone: it holds secrets, and who may write
 // the configuration decides whose keys are believed.
 const (
 	setupFolderMode = 0o700
-	setupFileMode   = 0o600
+	setupFileMode   = newfile.Mode
 )
 
 // setupFolders are made beside the configuration.
@@ -57,15 +59,6 @@ func (s *setup) absent(name string) error {
 
 func (s *setup) taken(name string) error {
 	return exitWith(exitFailed, "%s is there already, and nothing is written over: name another folder, or move it away. Nothing was written", s.path(name))
-}
-
-// withoutPath is an error of a file without the path, which is named beside it.
-func withoutPath(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }
 
 // writing is what was made so far, so that a failure leaves nothing behind.
@@ -133,20 +126,15 @@ func (w *writing) folder(dir string) error {
 
 func (w *writing) file(f newFile) error {
 	name := w.setup.path(f.name)
-	// O_EXCL: also when somebody else writes it in this moment, it is theirs.
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, setupFileMode)
-	if errors.Is(err, fs.ErrExist) {
+	err := newfile.Write(name, f.text)
+	switch {
+	case errors.Is(err, fs.ErrExist): // also when somebody else wrote it in this moment
 		return w.setup.taken(f.name)
-	}
-	if err != nil {
-		return exitWith(exitFailed, "%s cannot be made: %w", name, withoutPath(err))
+	case err != nil:
+		return exitWith(exitFailed, "%s cannot be written: %w", name, withoutPath(err))
 	}
 	w.made = append(w.made, name)
 	w.files = append(w.files, f)
-	_, err = file.Write(f.text)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return exitWith(exitFailed, "%s cannot be written: %w", name, withoutPath(err))
-	}
 	return nil
 }
 

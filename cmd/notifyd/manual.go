@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,11 +32,7 @@ anew.`,
 			for _, p := range pages {
 				name := filepath.Join(args[0], p.file())
 				if err := os.WriteFile(name, p.roff(thisBuild().Version), manualFileMode); err != nil {
-					var path *fs.PathError
-					if errors.As(err, &path) {
-						err = path.Err
-					}
-					return exitWith(exitFailed, "%s cannot be written: %w", name, err)
+					return exitWith(exitFailed, "%s cannot be written: %w", name, withoutPath(err))
 				}
 			}
 			a.tell("%s in %s", count(len(pages), "page"), args[0])
@@ -50,11 +44,14 @@ anew.`,
 // manualPage is the page of one command.
 type manualPage struct{ *cobra.Command }
 
-// manualOf are the pages of a command and all below it, but the hidden ones.
+// manualOf are the pages of a command and all below it, but the hidden ones. Help
+// is none of these, though it is not among the commands that there are to cobra:
+// ours explains codes.
 func manualOf(c *cobra.Command) []manualPage {
 	pages := []manualPage{{c}}
 	for _, below := range c.Commands() {
-		if below.IsAvailableCommand() && below.Name() != "help" {
+		isHelp := !c.HasParent() && below.Name() == "help"
+		if isHelp || below.IsAvailableCommand() {
 			pages = append(pages, manualOf(below)...)
 		}
 	}
@@ -63,6 +60,17 @@ func manualOf(c *cobra.Command) []manualPage {
 
 func (p manualPage) name() string { return strings.ReplaceAll(p.CommandPath(), " ", "-") }
 func (p manualPage) file() string { return p.name() + ".1" }
+
+// acts says that the command does something, whether it holds others or not.
+func (p manualPage) acts() bool { return p.Annotations[groupNote] == "" }
+
+// synopsis is how it is called.
+func (p manualPage) synopsis() string {
+	if !p.acts() {
+		return p.CommandPath() + " COMMAND"
+	}
+	return p.UseLine()
+}
 
 // below are the pages of the commands directly below.
 func (p manualPage) below() (pages []manualPage) {
@@ -109,7 +117,7 @@ func (p manualPage) roff(version string) []byte {
 	r.section("NAME")
 	r.text(p.name() + ` \- ` + escaped(p.Short))
 	r.section("SYNOPSIS")
-	r.request("B", escaped(p.UseLine()))
+	r.request("B", escaped(p.synopsis()))
 	r.section("DESCRIPTION")
 	r.paragraphs(orElse(p.Long, p.Short+"."))
 	if below := p.below(); len(below) > 0 {

@@ -47,8 +47,11 @@ func TestManualHasEveryCommand(t *testing.T) {
 		if n := strings.Count(section(page, "EXIT STATUS"), ".TP"); n < 3 {
 			t.Errorf("%s: %d exit codes: note them with endsWith, 0, 1 and 2 at least", p.CommandPath(), n)
 		}
-		if p.Runnable() && !p.HasSubCommands() && p.Annotations[exitNote] == "" {
+		if p.acts() && p.Annotations[exitNote] == "" {
 			t.Errorf("%s does not say how it ends: give it Annotations: endsWith(…)", p.CommandPath())
+		}
+		if p.acts() == strings.HasSuffix(strings.TrimSpace(section(page, "SYNOPSIS")), " COMMAND\"") {
+			t.Errorf("the synopsis of %s: %s", p.CommandPath(), section(page, "SYNOPSIS"))
 		}
 		if !strings.Contains(section(page, "EXAMPLES"), strings.ReplaceAll(p.CommandPath(), "-", `\-`)) {
 			t.Errorf("%s: no example calls it: give it an Example", p.CommandPath())

@@ -26,7 +26,7 @@ token from its configuration (--config), or by hand (--server and --token-file).
 
 // group makes a command that only holds others.
 func group(name, short, long string) *cobra.Command {
-	return &cobra.Command{Use: name, Short: short, Long: long, Args: noSuchCommand, RunE: needsCommand}
+	return &cobra.Command{Use: name, Short: short, Long: long, Args: noSuchCommand, RunE: needsCommand, Annotations: holdsOthers()}
 }
 
 func merchantFlag(c *cobra.Command, into *string) {

@@ -15,13 +15,17 @@ const (
 
 // newKeeper makes what keeps refused requests.
 func (d *daemon) newKeeper(metrics *httpapi.Metrics) *refusal.Keeper {
-	r := d.conf.Refused
 	return refusal.NewKeeper(refusal.Options{
-		Store: d.db, Now: d.clock, Count: metrics.RefusalsKept,
-		Bounds: refusal.Bounds{
-			Account: refusal.Bound{Count: r.Keep, Bytes: r.AccountBytes, MessageBytes: r.MessageBytes},
-			Unknown: refusal.Bound{Count: min(strangersKept, r.Keep), Bytes: strangersBytes, MessageBytes: min(strangersMessageBytes, r.MessageBytes)},
-		},
+		Store: d.db, Now: d.clock, Count: metrics.RefusalsKept, Bounds: d.refusalBounds(),
 		Failed: func(err error) { d.log.Warn("refused requests cannot be kept now", "error", err.Error()) },
 	})
+}
+
+// refusalBounds are how much is kept.
+func (d *daemon) refusalBounds() refusal.Bounds {
+	r := d.conf.Refused
+	return refusal.Bounds{
+		Account: refusal.Bound{Count: r.Keep, Bytes: r.AccountBytes, MessageBytes: r.MessageBytes},
+		Unknown: refusal.Bound{Count: min(strangersKept, r.Keep), Bytes: strangersBytes, MessageBytes: min(strangersMessageBytes, r.MessageBytes)},
+	}
 }

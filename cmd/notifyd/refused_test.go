@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +27,18 @@ func (r *served) admin(s shop, args ...string) (code int, out, err string) {
 	return runIn(append(args, "--config", s.file, "--server", r.private, "--token-file", filepath.Join(s.dir, "token"))...)
 }
 
+// refusedShopText is its configuration.
+func refusedShopText(options string) []byte {
+	return fmt.Appendf(nil, `
+listen: "127.0.0.1:0"
+admin: {listen: "127.0.0.1:0", token: throw-away-token}
+store: "sqlite:./data/notifyd.db"
+%s
+accounts:
+  - {name: alipay, provider: alipay, app_id: "2021000000000001", public_keys: [{file: alipay.pem}]}
+`, options)
+}
+
 // refusedShop is a shop whose admin token stands in a file, too.
 func refusedShop(t testing.TB, options string) shop {
 	t.Helper()
@@ -37,14 +46,7 @@ func refusedShop(t testing.TB, options string) shop {
 	s.file = filepath.Join(s.dir, "notifyd.yaml")
 	for name, text := range map[string][]byte{
 		"alipay.pem": forge.AlipayKey.PublicPEM(), "token": []byte("throw-away-token\n"),
-		"notifyd.yaml": fmt.Appendf(nil, `
-listen: "127.0.0.1:0"
-admin: {listen: "127.0.0.1:0", token: throw-away-token}
-store: "sqlite:./data/notifyd.db"
-%s
-accounts:
-  - {name: alipay, provider: alipay, app_id: "2021000000000001", public_keys: [{file: alipay.pem}]}
-`, options)} {
+		"notifyd.yaml": refusedShopText(options)} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -120,181 +122,31 @@ func TestRefusedAreThereAsTheyCame(t *testing.T) {
 	}
 }
 
-// garbage is a message that is refused; every hundredth is refused for another reason.
-func garbage(i int) string {
-	switch {
-	case i%1000 == 0:
-		return fmt.Sprintf("sign=x&sign=y&n=%d", i) // ali.duplicate_field
-	case i%100 == 0:
-		return fmt.Sprintf("%%zz%d", i) // ali.form_syntax
-	}
-	return fmt.Sprintf("n=%d&app_id=2021000000000001", i) + strings.Repeat("x", 4000) // ali.no_signature
-}
-
-// flood posts n messages of garbage, on a few connections, and says what was
-// answered by status. It ends early with ctx.
-func flood(ctx context.Context, url string, n int) map[int]int {
-	const senders = 8
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: senders}}
-	defer client.CloseIdleConnections()
-	var next atomic.Int64
-	var mu sync.Mutex
-	answers := map[int]int{}
-	var all sync.WaitGroup
-	for range senders {
-		all.Go(func() {
-			for i := int(next.Add(1)); i <= n && ctx.Err() == nil; i = int(next.Add(1)) {
-				to := url + "/notify/alipay"
-				if i%7 == 0 {
-					to = url + "/notify/" + fmt.Sprint("nobody", i)
-				}
-				status := post(ctx, client, to, garbage(i))
-				mu.Lock()
-				answers[status]++
-				mu.Unlock()
+// Who keeps less from now on, or nothing, has less: of accounts of which nothing
+// comes any more, and of those that are no longer configured.
+func TestLowerBoundsHoldForWhatIsKept(t *testing.T) {
+	s := refusedShop(t, "")
+	r := s.serve(t)
+	for range 3 {
+		for _, account := range []string{"alipay", "nobody"} {
+			if status, _ := get(t, "POST", r.public+"/notify/"+account, paid("T1", forge.StrangerKey)); status < 400 {
+				t.Fatal(status)
 			}
-		})
-	}
-	all.Wait()
-	return answers
-}
-
-// post is the status of an answer; 0 when there was none.
-func post(ctx context.Context, client *http.Client, url, body string) int {
-	req, err := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(body))
-	if err != nil {
-		return 0
-	}
-	res, err := client.Do(req)
-	if err != nil {
-		return 0
-	}
-	_, _ = io.Copy(io.Discard, res.Body)
-	_ = res.Body.Close()
-	return res.StatusCode
-}
-
-// A flood of garbage stays within its bounds, hides nothing that came seldom,
-// and no valid notification waits for it or is refused.
-func TestFloodOfGarbage(t *testing.T) {
-	// The slowest ack is still in time for the provider.
-	const messages, keep, slowest = 50_000, 50, 4 * time.Second
-	s := refusedShop(t, fmt.Sprintf("refused: {keep: %d, message_bytes: 1000, account_bytes: 70000}", keep))
-	r := s.serveQuietly(t)
-	if status, _ := get(t, "POST", r.public+"/notify/alipay", paid("T0", forge.StrangerKey)); status != 401 { // ali.signature, once
-		t.Fatal(status)
-	}
-	ended := make(chan map[int]int, 1)
-	go func() { ended <- flood(t.Context(), r.public, messages) }()
-	client := &http.Client{Transport: &http.Transport{}}
-	defer client.CloseIdleConnections()
-	var answers map[int]int
-	var worst time.Duration
-	acked := 0
-	for ; answers == nil; acked++ {
-		start := time.Now()
-		if status := post(t.Context(), client, r.public+"/notify/alipay", paid(fmt.Sprintf("T1%05d", acked), forge.AlipayKey)); status != 200 {
-			t.Fatalf("a valid notification amid the flood: %d", status)
-		}
-		worst = max(worst, time.Since(start))
-		select {
-		case answers = <-ended:
-		default:
 		}
 	}
-	t.Logf("%d valid notifications acked meanwhile, the slowest after %v; the flood: %v", acked, worst, answers)
-	if worst > slowest {
-		t.Errorf("a valid notification waited for %v", worst)
-	}
-	if answers[404] != messages/7 || answers[401]+answers[400] != messages-messages/7 {
-		t.Errorf("the flood was answered %v", answers)
-	}
-	r.stop(t)
-	r = s.serve(t)
-	codes, bytes, strangers := map[string]int{}, int64(0), 0
-	for _, n := range r.refused(t, s) {
-		if n.Account == nil {
-			strangers++
-			continue
+	r.stop(t) // which writes what waits
+	for _, c := range []struct{ keep, total, account int }{{2, 4, 2}, {0, 0, 0}} {
+		text := refusedShopText(fmt.Sprintf("refused: {keep: %d}", c.keep))
+		if err := os.WriteFile(s.file, bytes.Replace(text, []byte("name: alipay"), []byte("name: renamed"), 1), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		codes[n.Code]++
-		bytes += n.KeptBytes
-		if n.KeptBytes > 1000 || n.Truncated != (n.Bytes > 1000) {
-			t.Errorf("%d of %d bytes are kept", n.KeptBytes, n.Bytes)
+		r = s.serve(t)
+		r.err.await(t, `"msg":"refused requests beyond what is kept were removed"`)
+		if all, of := r.refused(t, s), r.refused(t, s, "--account", "alipay"); len(all) != c.total || len(of) != c.account {
+			t.Errorf("keep %d: %d are kept, %d of the account", c.keep, len(all), len(of))
 		}
+		r.stop(t)
 	}
-	total := 0
-	for _, n := range codes {
-		total += n
-	}
-	if total > keep || bytes > 70000 || strangers == 0 || strangers > strangersKept {
-		t.Errorf("%d kept with %d bytes, and %d of strangers", total, bytes, strangers)
-	}
-	if codes["ali.signature"] != 1 || codes["ali.duplicate_field"] == 0 || codes["ali.form_syntax"] == 0 || codes["ali.no_signature"] == 0 {
-		t.Errorf("of each some should be kept: %v", codes)
-	}
-	r.stop(t)
-}
-
-// BenchmarkAckBesideFlood measures acks one after another: without a flood,
-// beside one of which nothing is kept, and beside one that is kept.
-func BenchmarkAckBesideFlood(b *testing.B) {
-	for _, c := range []struct{ name, options string }{
-		{"no flood", ""}, {"not kept", "refused: {keep: 0}"}, {"kept", ""},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			s := refusedShop(b, c.options)
-			r := s.serveQuietly(b)
-			flooding, stop := context.WithCancel(b.Context())
-			ended := make(chan map[int]int, 1)
-			if c.name == "no flood" {
-				ended <- nil
-			} else {
-				go func() { ended <- flood(flooding, r.public, 1<<40) }()
-			}
-			client := &http.Client{Transport: &http.Transport{}}
-			for i := 0; b.Loop(); i++ {
-				if status := post(b.Context(), client, r.public+"/notify/alipay", paid(fmt.Sprintf("T%07d", i), forge.AlipayKey)); status != 200 {
-					b.Fatal(status)
-				}
-			}
-			client.CloseIdleConnections()
-			stop()
-			<-ended
-			r.end()
-			<-r.code
-		})
-	}
-}
-
-// serveQuietly is serve without its log, which of a flood would fill the memory.
-func (s shop) serveQuietly(t testing.TB) *served {
-	t.Helper()
-	ctx, end := context.WithCancel(context.Background())
-	r := &served{err: newWatched(), end: end, code: make(chan int, 1)}
-	said := &readyLine{found: make(chan []byte, 1)}
-	go func() {
-		r.code <- run(ctx, []string{"serve", "--config", s.file}, noEnv, stdio{in: strings.NewReader(""), out: io.Discard, err: said})
-	}()
-	t.Cleanup(end)
-	if _, err := fmt.Sscanf(string(<-said.found), "notifyd ready public=%s private=%s", &r.public, &r.private); err != nil {
-		t.Fatal(err)
-	}
-	r.public, r.private = "http://"+r.public, "http://"+r.private
-	return r
-}
-
-// readyLine hands on the line that says where a server listens, and forgets the rest.
-type readyLine struct {
-	once  sync.Once
-	found chan []byte
-}
-
-func (f *readyLine) Write(p []byte) (int, error) {
-	if bytes.HasPrefix(p, []byte("notifyd ready ")) {
-		f.once.Do(func() { f.found <- bytes.Clone(p) })
-	}
-	return len(p), nil
 }
 
 // awaitKept waits until a server has written so many refused requests: kept N.

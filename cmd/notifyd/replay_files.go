@@ -115,11 +115,21 @@ func readCapture(path string) (captured, error) {
 func (c captured) complete() error {
 	switch {
 	case c.Cut != "":
-		return fmt.Errorf("%s holds a part of its body only (%s: %s): it cannot be played", c.path, provider.MarkCut, c.Cut)
+		return fmt.Errorf("%s holds a part of its body only (%s: %s): it can be neither verified nor played%s", c.where(), provider.MarkCut, shown(c.Cut), c.serverSaid())
 	case c.Redacted != "":
-		return fmt.Errorf("%s was redacted (%s: %s): what is left cannot be proven", c.path, provider.MarkRedacted, c.Redacted)
+		return fmt.Errorf("%s was redacted (%s: %s): what is left cannot be proven%s", c.where(), provider.MarkRedacted, shown(c.Redacted), c.serverSaid())
 	}
 	return nil
+}
+
+// serverSaid is what is known all the same of a capture that nobody can judge
+// any more.
+func (c captured) serverSaid() string {
+	if c.Unverified == "" {
+		return ""
+	}
+	code := shown(c.Unverified)
+	return "; the server refused it with " + code + ": notifyd help " + code
 }
 
 // request is the capture as a server would have it.

@@ -40,7 +40,7 @@ func newSender(to string) (*sender, error) {
 		return nil, exitWith(exitUsage, "--to is not the URL of a server, like http://127.0.0.1:8080")
 	}
 	if u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, exitWith(exitUsage, "--to %s: give the server alone, as in http://127.0.0.1:8080; the path is the capture's own", u.Redacted())
+		return nil, exitWith(exitUsage, "--to: give the server alone, as in http://127.0.0.1:8080; the path is the capture's own")
 	}
 	s := &sender{host: u.Host}
 	port := u.Port()

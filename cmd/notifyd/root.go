@@ -95,6 +95,7 @@ them, decides what each means for its order, and answers who asks.`,
 		SilenceUsage:  true,
 		Args:          noSuchCommand,
 		RunE:          needsCommand,
+		Annotations:   holdsOthers(),
 	}
 	root.SetVersionTemplate("notifyd {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })

@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -79,7 +77,7 @@ func (s *simulate) writeOne(path string, step numberedStep, by *simulator.Simula
 	if path == toStdout {
 		return s.print(capture.Bytes())
 	}
-	if err := createNew(path, capture.Bytes()); err != nil {
+	if err := writeNew(path, capture.Bytes()); err != nil {
 		return err
 	}
 	if !s.asJSON {
@@ -90,17 +88,4 @@ func (s *simulate) writeOne(path string, step numberedStep, by *simulator.Simula
 		v.Want = wantOf(step.Want)
 	}
 	return s.print(jsonLine(v))
-}
-
-// createNew writes a file that must not be there yet.
-func createNew(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return exitWith(exitUsage, "%s is there already: nothing is written over", path)
-	case err != nil:
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
 }

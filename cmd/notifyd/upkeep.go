@@ -106,13 +106,14 @@ func (d *daemon) flushCopies(ctx context.Context) {
 	_ = d.recorder.FlushCopies(ctx)
 }
 
-// prune removes what is older than its retention time.
+// prune removes what is older than its retention time, or beyond what is kept.
 func (d *daemon) prune(ctx context.Context) {
 	before := d.clock().Add(-d.conf.Retention.Raw)
-	d.remove(ctx, "raw bytes of notifications", func() (int, error) { return d.db.PruneRaw(ctx, before, pruneBatch) })
-	d.remove(ctx, "idempotency keys", func() (int, error) { return d.db.PruneKeys(ctx, idempotency.Retention, pruneBatch) })
+	d.remove(ctx, "raw bytes of notifications past their retention", func() (int, error) { return d.db.PruneRaw(ctx, before, pruneBatch) })
+	d.remove(ctx, "idempotency keys past their retention", func() (int, error) { return d.db.PruneKeys(ctx, idempotency.Retention, pruneBatch) })
 	refused := d.clock().Add(-d.conf.Retention.Refused)
-	d.remove(ctx, "refused requests", func() (int, error) { return d.db.PruneRefusals(ctx, refused, pruneBatch) })
+	d.remove(ctx, "refused requests past their retention", func() (int, error) { return d.db.PruneRefusals(ctx, refused, pruneBatch) })
+	d.remove(ctx, "refused requests beyond what is kept", func() (int, error) { return d.db.TrimRefusals(ctx, d.refusalBounds(), pruneBatch) })
 }
 
 // remove removes one batch after the other, until one is not full.
@@ -120,10 +121,10 @@ func (d *daemon) remove(ctx context.Context, what string, batch func() (int, err
 	for {
 		n, err := batch()
 		if err != nil && ctx.Err() == nil {
-			d.log.Warn(what+" past their retention were not removed", "error", err.Error())
+			d.log.Warn(what+" were not removed", "error", err.Error())
 		}
 		if n > 0 {
-			d.log.Info(what+" past their retention were removed", "rows", n)
+			d.log.Info(what+" were removed", "rows", n)
 		}
 		if err != nil || n < pruneBatch || !pause(ctx, prunePause) {
 			return

@@ -16,6 +16,7 @@ import (
 
 	"github.com/notifyd/notifyd/internal/config"
 	"github.com/notifyd/notifyd/internal/provider"
+	"github.com/notifyd/notifyd/internal/provider/mend"
 )
 
 // verifying is one run of the command.
@@ -45,8 +46,8 @@ cut; a wrong, changed or foreign key) and the one that explains it is named by a
 code, with what to do about it; notifyd help CODE says more.
 
 Each request is judged at its own time of receipt, the X-Captured-At header or
---at. What its order would do is decided against the configured store when
-nobody else holds it, otherwise for a new order.
+--at. What its order would do is decided against the configured store, which is
+only read, also beside a running server; without one, for a new order.
 
 No key is shown, and personal fields (openid, buyer ids) are masked.`,
 		Example: `  notifyd verify --config notifyd.yaml refused.http
@@ -90,6 +91,9 @@ func (v *verifying) run(ctx context.Context, path string) error {
 		return err
 	}
 	result := v.verify(ctx, c, tries)
+	if ctx.Err() != nil { // then it is not all that there is to say
+		return ctx.Err()
+	}
 	if !v.showText && result.Signed != nil {
 		result.Signed.Text = nil
 	}
@@ -101,8 +105,6 @@ func (v *verifying) run(ctx context.Context, path string) error {
 	switch {
 	case err != nil:
 		return err
-	case ctx.Err() != nil:
-		return ctx.Err()
 	case result.Verdict == verdictRefused:
 		return &exitError{code: exitRefused}
 	}
@@ -135,10 +137,24 @@ func (v *verifying) chinese() (bool, error) {
 // stdin stands for standard input where a file is due.
 const stdin = "-"
 
-func (v *verifying) read(ctx context.Context, path string) (captured, error) {
-	if path != stdin {
-		return readCapture(path)
+// read reads a capture of the request as it came: what was cut or redacted since
+// is another one, and every mistake that it looked like would be invented.
+func (v *verifying) read(ctx context.Context, path string) (c captured, err error) {
+	if path == stdin {
+		c, err = v.readStdin(ctx)
+	} else {
+		c, err = readCapture(path)
 	}
+	if err != nil {
+		return captured{}, err
+	}
+	if err := c.complete(); err != nil {
+		return captured{}, exitWith(exitUsage, "%w", err)
+	}
+	return c, nil
+}
+
+func (v *verifying) readStdin(ctx context.Context) (captured, error) {
 	c := captured{path: stdin}
 	var err error
 	if c.raw, err = v.readInput(ctx); err != nil {
@@ -185,7 +201,7 @@ func readTries(paths []string) (tries [][]byte, err error) {
 		if err != nil {
 			return nil, exitWith(exitUsage, "--try-key: %w", err)
 		}
-		if keys, _ := publicKeysIn(content); keys == 0 {
+		if len(mend.KeysIn(content)) == 0 {
 			return nil, exitWith(exitUsage, "--try-key %s: there is no RSA key in it that can be read", path)
 		}
 		tries = append(tries, content)

@@ -118,9 +118,11 @@ func (s *factShown) money(fen int64) string {
 // orderStep decides what the orders would do, by the recorder itself, over a
 // store that keeps nothing.
 func (v *verifying) orderStep(ctx context.Context, r *verified, n order.Notification) {
-	s, against, done := v.lookingStore(ctx)
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	find, against, done := v.lookingStore(ctx)
 	defer done()
-	d := &dryStore{Store: s}
+	d := &dryStore{find: find}
 	recorder := order.NewRecorder(order.RecorderOptions{Store: d, NewID: newID, RequireRegistration: v.conf.Orders.RequireRegistration,
 		Now: func() time.Time { return v.now().UTC().Truncate(time.Microsecond) }})
 	receipt, err := recorder.Record(ctx, n)
@@ -177,68 +179,65 @@ func statusOrNone(s order.Status) string {
 // lookTimeout bounds the wait for a store: what it knows is a help, no condition.
 const lookTimeout = 3 * time.Second
 
-// lookingStore opens the configured store without changing it; where that cannot
-// be done, one that knows no order.
-func (v *verifying) lookingStore(ctx context.Context) (s order.Store, against string, done func()) {
-	db, err := store.Open(v.conf.Store.Reveal(), store.Options{Holder: "notifyd verify", LookOnly: true})
-	if err == nil {
-		limited, cancel := context.WithTimeout(ctx, lookTimeout)
-		defer cancel()
-		if err = db.Prepare(limited); err == nil {
-			return db, "against the store " + db.Describe(), func() { _ = db.Close() }
-		}
-		_ = db.Close() // it was never open
+// finder finds what a unit of work wants to see.
+type finder func(context.Context, order.Want) (*order.Found, error)
+
+// lookingStore looks into the configured store from outside, whoever holds it;
+// where that cannot be done, into one that knows no order.
+func (v *verifying) lookingStore(ctx context.Context) (find finder, against string, done func()) {
+	db, err := store.Open(v.conf.Store.Reveal(), store.Options{})
+	if err != nil {
+		return findNothing, "for a new order, because the store cannot be named: " + shown(err.Error()), func() {}
 	}
+	if _, err = db.FindBeside(ctx, order.Want{}); err == nil {
+		return db.FindBeside, "against the store " + db.Describe(), func() { _ = db.Close() } // it was only read
+	}
+	_ = db.Close() // it was never open
 	if errors.Is(err, fs.ErrNotExist) {
-		return emptyStore{}, "for a new order, because there is no store " + db.Describe() + " yet", func() {}
+		return findNothing, "for a new order, because there is no store " + db.Describe() + " yet", func() {}
 	}
-	return emptyStore{}, "for a new order, because the store was not asked: " + shown(strings.Join(strings.Fields(err.Error()), " ")), func() {}
+	return findNothing, "for a new order, because the store was not asked: " + shown(strings.Join(strings.Fields(err.Error()), " ")), func() {}
 }
+
+func findNothing(context.Context, order.Want) (*order.Found, error) { return &order.Found{}, nil }
 
 // dryStore reads like a store and writes nothing: every unit of work is decided
 // and then given up.
 type dryStore struct {
-	order.Store
+	find   finder
 	events []order.Event
 }
 
-var errGivenUp = errors.New("decided, and given up")
-
 // Transact ends in success without a write.
 func (d *dryStore) Transact(ctx context.Context, want order.Want, decide func(*order.Found) (*order.Changes, error)) error {
-	err := d.Store.Transact(ctx, want, func(found *order.Found) (*order.Changes, error) {
-		changes, err := decide(found)
-		if err != nil {
-			return nil, err
-		}
-		if changes != nil {
-			d.events = changes.Events
-		}
-		return nil, errGivenUp
-	})
-	if errors.Is(err, errGivenUp) {
-		return nil
+	found, err := d.find(ctx, want)
+	if err != nil {
+		return err
+	}
+	changes, err := decide(found)
+	if err == nil && changes != nil {
+		d.events = changes.Events
 	}
 	return err
 }
 
+// Known finds the repeats.
+func (d *dryStore) Known(ctx context.Context, keys []order.FactKey) (map[order.FactKey]order.Ref, error) {
+	found, err := d.find(ctx, order.Want{FactKeys: keys})
+	if err != nil {
+		return nil, err
+	}
+	return found.Known, nil
+}
+
+// Payments finds the transactions that are kept.
+func (d *dryStore) Payments(ctx context.Context, txns []order.TxnKey) (map[order.TxnKey]order.Payment, error) {
+	found, err := d.find(ctx, order.Want{Txns: txns})
+	if err != nil {
+		return nil, err
+	}
+	return found.Payments, nil
+}
+
 // AddCopies counts nothing.
 func (*dryStore) AddCopies(context.Context, map[string]int64) error { return nil }
-
-// emptyStore knows no order.
-type emptyStore struct{}
-
-func (emptyStore) Transact(_ context.Context, _ order.Want, decide func(*order.Found) (*order.Changes, error)) error {
-	_, err := decide(&order.Found{})
-	return err
-}
-
-func (emptyStore) Known(context.Context, []order.FactKey) (map[order.FactKey]order.Ref, error) {
-	return nil, nil
-}
-
-func (emptyStore) Payments(context.Context, []order.TxnKey) (map[order.TxnKey]order.Payment, error) {
-	return nil, nil
-}
-
-func (emptyStore) AddCopies(context.Context, map[string]int64) error { return nil }

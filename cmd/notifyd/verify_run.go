@@ -8,7 +8,6 @@ import (
 	"github.com/notifyd/notifyd/internal/httpapi"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/provider"
-	"github.com/notifyd/notifyd/internal/provider/mend"
 )
 
 // The third verdict beside refused and unavailable: verify commits nothing, so
@@ -69,7 +68,7 @@ func (v *verifying) verify(ctx context.Context, c captured, tries [][]byte) veri
 	result.requestStep(c, err)
 	examiner, can := a.Provider.(provider.Examiner)
 	if can && !isEdge(err) {
-		result.examined(examiner.Examine(provider.Exhibit{Request: requestOf(c), Err: err, Others: v.others(a.Name), Tries: tries}))
+		result.examined(examiner.Examine(ctx, provider.Exhibit{Request: requestOf(c), Err: err, Others: v.others(a.Name), Tries: tries}))
 	}
 	if err != nil {
 		result.refuse(err)
@@ -144,10 +143,4 @@ func (r *verified) refuse(err error) {
 func causeOf(c provider.Cause) *cause {
 	e, _ := explanationOf(allExplanations(), c.Code)
 	return &cause{Code: c.Code, Detail: shown(c.Detail), Means: e.Means, Fix: e.Fix, Anchor: anchorOf(c.Code)}
-}
-
-// publicKeysIn counts the keys of a file, and says whether it is the merchant's own.
-func publicKeysIn(content []byte) (int, bool) {
-	keys, own := mend.PublicKeys(content)
-	return len(keys), own
 }

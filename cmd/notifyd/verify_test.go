@@ -88,7 +88,7 @@ func TestVerifyPrintsNoSecret(t *testing.T) {
 }
 
 // What the order would do is decided against the store, which is left as it was;
-// a store that waits for a migration, is held, or is not there is not asked.
+// one that is not there is not made.
 func TestVerifySaysWhatTheOrderWouldDo(t *testing.T) {
 	dir := capturesIn(t, "sqlite:n.db")
 	config, captures := filepath.Join(dir, "notifyd.yaml"), filepath.Join(dir, "captures")
@@ -150,7 +150,8 @@ func TestVerifyTakesTheStepsInOrder(t *testing.T) {
 	}
 }
 
-// An interrupt ends the wait for standard input.
+// An interrupt ends the wait for standard input, and the search for a cause: what
+// was found until then is no answer.
 func TestVerifyIsInterrupted(t *testing.T) {
 	in, never := io.Pipe()
 	defer never.Close()
@@ -160,6 +161,11 @@ func TestVerifyIsInterrupted(t *testing.T) {
 	code := run(ctx, []string{"verify", "--config", testdataConfig, "-"}, noEnv, stdio{in: in, out: &o, err: &e})
 	if code != exitInterrupted || o.Len() > 0 || e.String() != "notifyd: interrupted\n" {
 		t.Errorf("exit code %d\n%s%s", code, o.String(), e.String())
+	}
+	e.Reset()
+	code = run(ctx, []string{"verify", "--config", testdataConfig, "../../testdata/captures/534-refused-v3-encoded-again.http"}, noEnv, stdio{out: &o, err: &e})
+	if code != exitInterrupted || o.Len() > 0 || e.String() != "notifyd: interrupted\n" {
+		t.Errorf("in the search: exit code %d\n%s%s", code, o.String(), e.String())
 	}
 }
 

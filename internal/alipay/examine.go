@@ -1,8 +1,7 @@
 package alipay
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,66 +14,62 @@ import (
 var _ provider.Examiner = (*Adapter)(nil)
 
 // Examine says, step by step, why Parse judged a request as it did.
-func (a *Adapter) Examine(x provider.Exhibit) provider.Examination {
-	e := &examination{a: a, x: x, ring: a.ring.Load()}
+func (a *Adapter) Examine(ctx context.Context, x provider.Exhibit) provider.Examination {
+	e := &examination{Examining: provider.Examining{Exhibit: x}, a: a, ring: a.ring.Load(), search: mend.NewSearch(ctx)}
 	for _, other := range x.Others {
 		if o, ok := other.(*Adapter); ok && o != a {
-			e.others = append(e.others, o)
+			e.siblings = append(e.siblings, o)
 		}
 	}
-	e.result.Protocol = "Alipay"
+	e.Result.Protocol = "Alipay"
 	e.steps()
-	e.result.Cause = e.cause()
-	return e.result
+	e.Conclude(e.cause(), e.search.Unfinished())
+	return e.Result
 }
 
 // examination is one request under examination.
 type examination struct {
-	a      *Adapter
-	x      provider.Exhibit
-	others []*Adapter
-	ring   *keyring
-	form   form
-	result provider.Examination
+	provider.Examining
+	a        *Adapter
+	siblings []*Adapter // the other accounts of this provider
+	ring     *keyring
+	form     form
+	search   *mend.Search
 }
 
-func (e *examination) add(name provider.StepName, state provider.StepState, format string, args ...any) {
-	e.result.Steps = append(e.result.Steps, provider.Step{Name: name, State: state, Text: fmt.Sprintf(format, args...)})
-}
+// mask hides who paid in what is shown.
+var mask = provider.NewMask(Sensitive())
 
-func (e *examination) skip(names ...provider.StepName) {
-	for _, name := range names {
-		e.add(name, provider.StepSkipped, "not reached")
-	}
-}
+// notReached is why a step was skipped.
+const notReached = "not reached"
 
 // steps are those of Parse, with the functions of Parse.
 func (e *examination) steps() {
-	f, _, err := readForm(e.x.Request.Body)
+	f, _, err := readForm(e.Request.Body)
 	if err != nil {
-		e.add(provider.StepProtocol, provider.StepFailed, "the body is no form that Alipay sends: %s", detailOf(err))
-		e.skip(provider.StepTime, provider.StepKey, provider.StepText, provider.StepSignature, provider.StepDecryption, provider.StepBinding)
+		e.Add(provider.StepProtocol, provider.StepFailed, "the body is no form that Alipay sends: %s", provider.DetailOf(err))
+		e.Skip(notReached, provider.StepTime, provider.StepKey, provider.StepText, provider.StepSignature, provider.StepDecryption, provider.StepBinding)
 		return
 	}
 	e.form = f
-	e.add(provider.StepProtocol, provider.StepOK, "a form of %d fields, %s", len(f), about(f))
+	e.Add(provider.StepProtocol, provider.StepOK, "a form of %d fields, %s", len(f), about(f))
 	e.timeStep(f)
-	e.add(provider.StepKey, provider.StepOK, "Alipay names no key; loaded: %s", loaded(e.ring))
-	e.showSigned(f.text(nil, rule{}))
+	e.Add(provider.StepKey, provider.StepOK, "Alipay names no key; loaded: %s", loaded(e.ring))
+	e.ShowSigned(f.text(nil, rule{}), mask, " (all fields but sign and sign_type)")
 	switch err := e.a.verify(f, nil); {
 	case err != nil:
-		e.add(provider.StepSignature, provider.StepFailed, "%s", detailOf(err))
+		e.Add(provider.StepSignature, provider.StepFailed, "%s", provider.DetailOf(err))
 	default:
-		e.add(provider.StepSignature, provider.StepOK, "holds under a loaded key (%s)", orText(f.get("sign_type"), signRSA2+", for sign_type is absent"))
+		e.Add(provider.StepSignature, provider.StepOK, "holds under a loaded key (%s)", orText(f.get("sign_type"), signRSA2+", for sign_type is absent"))
 	}
 	e.decryptionStep(f)
 	switch {
-	case e.x.Err == nil:
-		e.add(provider.StepBinding, provider.StepOK, "it is this account's: app_id %s%s", e.a.options.AppID, e.alsoOurs())
-	case errors.Is(e.x.Err, provider.ErrForeign):
-		e.add(provider.StepBinding, provider.StepFailed, "%s", detailOf(e.x.Err))
+	case e.Err == nil:
+		e.Add(provider.StepBinding, provider.StepOK, "it is this account's: app_id %s%s", e.a.options.AppID, e.alsoOurs())
+	case errors.Is(e.Err, provider.ErrForeign):
+		e.Add(provider.StepBinding, provider.StepFailed, "%s", provider.DetailOf(e.Err))
 	default:
-		e.skip(provider.StepBinding)
+		e.Skip(notReached, provider.StepBinding)
 	}
 }
 
@@ -102,30 +97,24 @@ func about(f form) string {
 func (e *examination) timeStep(f form) {
 	sent, ok := instant(f.get("notify_time"))
 	if !ok {
-		e.add(provider.StepTime, provider.StepNote, "it does not say when it was sent; Alipay sets no limit")
+		e.Add(provider.StepTime, provider.StepNote, "it does not say when it was sent; Alipay sets no limit")
 		return
 	}
-	e.add(provider.StepTime, provider.StepNote, "sent at %s, received %s after that; Alipay sets no limit",
-		sent.In(beijing).Format(time.DateTime), e.x.Request.ReceivedAt.Sub(sent).Round(time.Second))
-}
-
-func (e *examination) showSigned(text []byte) {
-	sum := sha256.Sum256(text)
-	e.result.Signed = &provider.Signed{Bytes: len(text), SHA256: hex.EncodeToString(sum[:]), Text: provider.Mask(string(text))}
-	e.add(provider.StepText, provider.StepOK, "%d bytes, sha256 %s (all fields but sign and sign_type)", len(text), e.result.Signed.SHA256)
+	e.Add(provider.StepTime, provider.StepNote, "sent at %s, received %s after that; Alipay sets no limit",
+		sent.In(beijing).Format(time.DateTime), e.Request.ReceivedAt.Sub(sent).Round(time.Second))
 }
 
 func (e *examination) decryptionStep(f form) {
 	switch {
 	case f.get("encrypt_type") == "":
-		e.add(provider.StepDecryption, provider.StepNote, "nothing is encrypted")
+		e.Add(provider.StepDecryption, provider.StepNote, "nothing is encrypted")
 	case e.ring.aes == nil:
-		e.add(provider.StepDecryption, provider.StepNote, "biz_content is encrypted, and there is no aes_key: it is kept as it is")
+		e.Add(provider.StepDecryption, provider.StepNote, "biz_content is encrypted, and there is no aes_key: it is kept as it is")
 	default:
 		if _, ok := decryptCBC(e.ring.aes, f.get("biz_content")); ok {
-			e.add(provider.StepDecryption, provider.StepOK, "biz_content opens under aes_key")
+			e.Add(provider.StepDecryption, provider.StepOK, "biz_content opens under aes_key")
 		} else {
-			e.add(provider.StepDecryption, provider.StepNote, "biz_content does not open under aes_key: it is kept as it is; compare aes_key with the console")
+			e.Add(provider.StepDecryption, provider.StepNote, "biz_content does not open under aes_key: it is kept as it is; compare aes_key with the console")
 		}
 	}
 }
@@ -149,76 +138,51 @@ func orText(s, otherwise string) string {
 	return provider.Clip(s, maxNamed)
 }
 
-func (e *examination) asParseSays() provider.Cause {
-	if e.x.Err == nil {
-		return provider.Cause{}
-	}
-	cause := provider.Cause{Code: provider.Code(e.x.Err)}
-	var refusal *provider.Refusal
-	if errors.As(e.x.Err, &refusal) {
-		cause.Detail = refusal.Detail
-	}
-	return cause
-}
-
-func detailOf(err error) string {
-	var refusal *provider.Refusal
-	if errors.As(err, &refusal) && refusal.Detail != "" {
-		return refusal.Detail
-	}
-	return "refused with " + provider.Code(err)
-}
-
-func because(code, format string, args ...any) provider.Cause {
-	return provider.Cause{Code: code, Detail: fmt.Sprintf(format, args...)}
-}
-
 // cause looks for the mistake behind the symptom.
 func (e *examination) cause() provider.Cause {
-	switch provider.Code(e.x.Err) {
+	switch provider.Code(e.Err) {
 	case codeNoSignature:
-		if len(e.x.Request.Body) == 0 {
-			return because(codeBodyEmpty, "the body has no byte")
+		if len(e.Request.Body) == 0 {
+			return provider.Because(codeBodyEmpty, "the body has no byte")
 		}
 	case codeFormSyntax, codeFieldName, codeTooManyFields, codeDuplicateField:
 		return e.formCause()
 	case codeSignType, codeSignature, codeSignatureForm, codePlusLost, codeEncodedTwice, codeHTMLEscaped, codeBackslashed, codeTranscoded:
 		return e.signatureCause()
 	case codeForeignApp, codeForeignAuthApp, codeForeignSeller:
-		return e.foreignCause()
+		return e.ForeignCause()
 	}
-	return e.asParseSays()
-}
-
-func (e *examination) foreignCause() provider.Cause {
-	cause := e.asParseSays()
-	for _, o := range e.others {
-		if _, err := o.Parse(e.x.Request); err == nil {
-			cause.Detail += fmt.Sprintf("; account %q takes it: the notify_url of this order names the wrong account", o.env.Account)
-			return cause
-		}
-	}
-	return cause
+	return e.AsParseSays()
 }
 
 // isGenuine says whether Parse would take another body.
 func (e *examination) isGenuine(body string) bool {
-	req := e.x.Request
+	if !e.search.Try(parseCost * len(body)) {
+		return false
+	}
+	req := e.Request
 	req.Body = []byte(body)
 	_, err := e.a.Parse(req)
-	return err == nil || errors.Is(err, provider.ErrForeign)
+	return provider.IsProven(err)
 }
+
+// parseCost is what it costs to read and sort a form, as the number of times that
+// its bytes could be hashed instead.
+const parseCost = 8
 
 // formCause: the body is no form, or one that Alipay does not send.
 func (e *examination) formCause() provider.Cause {
-	body := string(e.x.Request.Body)
+	body := string(e.Request.Body)
 	for damage, before := range mend.Undone(body) {
+		if e.search.Over() {
+			break
+		}
 		if code := ofDamage[damage]; code != "" && e.isGenuine(before) {
-			return because(code, "undone, the message is genuine (%d bytes then, %d now)", len(before), len(body))
+			return provider.Because(code, "undone, the message is genuine (%d bytes then, %d now)", len(before), len(body))
 		}
 	}
 	if e.isGenuine(strings.ReplaceAll(body, ";", "&")) {
-		cause := e.asParseSays()
+		cause := e.AsParseSays()
 		cause.Detail += "; with & in place of the semicolons the message is genuine"
 		return cause
 	}

@@ -41,9 +41,12 @@ func unsigned(f form) form {
 func (e *examination) tryDamages(holds func(form) bool) provider.Cause {
 	f := unsigned(e.form)
 	for damage, before := range mend.UndoneAll(valuesOf(f)) {
+		if e.search.Over() {
+			break
+		}
 		mended, names := withValues(f, before)
 		if code := ofDamage[damage]; code != "" && holds(mended) {
-			return because(code, "undone in %s, sign holds", provider.Clip(names, maxListed))
+			return provider.Because(code, "undone in %s, sign holds", provider.Clip(names, maxListed))
 		}
 	}
 	return provider.Cause{}
@@ -68,16 +71,19 @@ func (e *examination) tryRewritten(holds func(form) bool) provider.Cause {
 			}
 		}
 		if mended, names := withValues(f, all); names != "" && holds(mended) {
-			return because(codeReencoded, "as Alipay writes them, sign holds: %s", provider.Clip(names, maxListed))
+			return provider.Because(codeReencoded, "as Alipay writes them, sign holds: %s", provider.Clip(names, maxListed))
 		}
 		for i := range f {
+			if e.search.Over() {
+				return provider.Cause{}
+			}
 			if way >= len(byField[i]) {
 				continue
 			}
 			one := slices.Clone(values)
 			one[i] = byField[i][way]
 			if mended, names := withValues(f, one); names != "" && holds(mended) {
-				return because(codeReencoded, "as Alipay writes it, sign holds: %s", names)
+				return provider.Because(codeReencoded, "as Alipay writes it, sign holds: %s", names)
 			}
 		}
 	}
@@ -117,17 +123,20 @@ func (e *examination) tryFields(holds func(form) bool) provider.Cause {
 	for i, p := range e.form {
 		one := without(e.form, p.name)
 		if holds(one) {
-			return because(codeExtraField, "without %q, sign holds", provider.Clip(p.name, maxNamed))
+			return provider.Because(codeExtraField, "without %q, sign holds", provider.Clip(p.name, maxNamed))
 		}
 		for _, q := range e.form[i+1:] {
+			if e.search.Over() {
+				return provider.Cause{}
+			}
 			if holds(without(one, q.name)) {
-				return because(codeExtraField, "without %q and %q, sign holds", provider.Clip(p.name, maxNamed), provider.Clip(q.name, maxNamed))
+				return provider.Because(codeExtraField, "without %q and %q, sign holds", provider.Clip(p.name, maxNamed), provider.Clip(q.name, maxNamed))
 			}
 		}
 	}
 	for mixed := range withoutStrangers(e.form) {
 		if holds(mixed) {
-			return because(codeExtraField, "without %d fields that Alipay does not send, sign holds", len(e.form)-len(mixed))
+			return provider.Because(codeExtraField, "without %d fields that Alipay does not send, sign holds", len(e.form)-len(mixed))
 		}
 	}
 	for i, name := range oftenEmpty {
@@ -136,11 +145,11 @@ func (e *examination) tryFields(holds func(form) bool) provider.Cause {
 		}
 		one := withField(e.form, name, "")
 		if holds(one) {
-			return because(codeFieldLost, "with an empty %s, sign holds", name)
+			return provider.Because(codeFieldLost, "with an empty %s, sign holds", name)
 		}
 		for _, second := range oftenEmpty[i+1:] {
 			if !e.form.names(second) && holds(withField(one, second, "")) {
-				return because(codeFieldLost, "with empty %s and %s, sign holds", name, second)
+				return provider.Because(codeFieldLost, "with empty %s and %s, sign holds", name, second)
 			}
 		}
 	}
@@ -154,9 +163,12 @@ func (e *examination) tryBoth(holds func(form) bool) provider.Cause {
 		return provider.Cause{}
 	}
 	for damage, before := range mend.UndoneAll(valuesOf(f)) {
+		if e.search.Over() {
+			break
+		}
 		mended, names := withValues(f, before)
 		if code := ofDamage[damage]; code != "" && holds(mended) {
-			return because(code, "undone in %s, and without the fields that Alipay does not send, sign holds", provider.Clip(names, maxListed))
+			return provider.Because(code, "undone in %s, and without the fields that Alipay does not send, sign holds", provider.Clip(names, maxListed))
 		}
 	}
 	return provider.Cause{}

@@ -1,13 +1,15 @@
 package crashtest
 
 import (
-	"bytes"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // said is what a command wrote, and whether what a message says of a buyer may
@@ -22,9 +24,9 @@ type said struct {
 var keyCanaries = []string{canaryToken, canaryV2Key, canaryV3Key, canaryAESKey, canaryWhsec[:8],
 	canary + "-api-secret", canary + "-path", canary + "=query", "wrong-" + canary, canary + "-password"}
 
-// leaves are the commands that do something, by the pages that the program
-// writes of itself: a new command cannot be forgotten here.
-func leaves(t *testing.T) (names []string) {
+// commands are those that do something, by the pages that the program writes of
+// itself: a new command cannot be forgotten here.
+func commands(t *testing.T) (names []string) {
 	t.Helper()
 	dir := t.TempDir()
 	if out, err := exec.Command(built.path, "man", dir).CombinedOutput(); err != nil {
@@ -39,13 +41,16 @@ func leaves(t *testing.T) (names []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Contains(text, []byte(`.SH "COMMANDS"`)) {
+		if !onlyHolds.Match(text) {
 			name := strings.TrimSuffix(filepath.Base(page), ".1")
 			names = append(names, strings.ReplaceAll(strings.TrimPrefix(name, "notifyd-"), "-", " "))
 		}
 	}
 	return names
 }
+
+// onlyHolds finds the page of a command that does nothing itself.
+var onlyHolds = regexp.MustCompile(`\.SH "SYNOPSIS"\n\.B "[^"]* COMMAND"\n`)
 
 // everyCommand runs each command in the ways in which it shows the most, and in
 // ways that fail with a secret on the command line.
@@ -59,6 +64,9 @@ func everyCommand(t *testing.T, p *instance) map[string]said {
 		out, _ := c.CombinedOutput() // failing is half of the matter
 		line := strings.Join(args, " ")
 		all["notifyd "+line] = said{string(out), showsMessage(line)}
+		if strings.Contains(line, " --redact") {
+			all["the body that notifyd "+line+" shows"] = redactedBody(string(out))
+		}
 		return string(out)
 	}
 	at := func(args ...string) string {
@@ -69,43 +77,16 @@ func everyCommand(t *testing.T, p *instance) map[string]said {
 		"<xml><sign>"+canary+"</sign></xml>"))
 	p.write(t, "keys/wrong_token", []byte("wrong-"+canary))
 	event, notification := idIn(t, "evt", at("events", "list")), idIn(t, "ntf", at("notifications", "list", "--order", "K3"))
-	runs := map[string][][]string{
-		"serve":                {{"serve", "--config", "notifyd.yaml"}},
-		"demo":                 {{"demo", "--once"}},
-		"check":                {{"check"}, {"check", "--json"}},
-		"version":              {{"version"}},
-		"man":                  {{"man", "man"}},
-		"completion":           {{"completion", "bash"}, {"__complete", "notifications", "list", "--account", ""}, {"__complete", "orders", "list", "--merchant", ""}},
-		"init":                 {{"init", "a", "--api-v3-key", "keys/v3"}, {"init", "b", "--test", "--json"}, {"init", "c", "--store", "postgres://u:" + canary + "-password@h/d?sslmode=nonsense"}, {"init", "d", "--alipay-app-id", "1", "--alipay-key", "keys/v3"}},
-		"replay":               {{"replay", "one.http"}, {"replay", "--to", p.public, "one.http"}, {"replay", "--to", p.public, "--json", "one.http"}, {"replay", "--to", "http://u:" + canary + "-password@127.0.0.1:1", "one.http"}},
-		"simulate":             {{"simulate", "--list", "--json"}, {"simulate", "payment"}, {"simulate", "payment", "--to", "http://u:" + canary + "-password@127.0.0.1:1"}, {"simulate", "payment", "--config", "b/notifyd.yaml", "--to", p.public}},
-		"help":                 {{"help", "codes"}, {"help", "serve"}},
-		"doctor":               {{"doctor", "--server", p.private, "--token-file", "keys/token", "--url", p.public + "/notify/wechat?" + canary}, {"doctor", "--json"}},
-		"verify":               {{"verify", "one.http"}, {"verify", "one.http", "--show-text"}, {"verify", "one.http", "--json"}, {"verify", "one.http", "--try-key", "keys/v3"}},
-		"simulate run":         {{"simulate", "run", "plan.yaml"}, {"simulate", "run", "plan.yaml", "--config", "b/notifyd.yaml", "--to", p.public}, {"simulate", "run", "keys/token"}},
-		"orders register":      {{"orders", "register", "K7", "--amount-fen", "1000"}},
-		"orders show":          {{"orders", "show", "K1"}, {"orders", "show", "K1", "--json"}, {"orders", "show", "none"}},
-		"orders list":          {{"orders", "list"}, {"orders", "list", "--json"}, {"orders", "list", "--status", "odd"}},
-		"orders ship":          {{"orders", "ship", "K1"}},
-		"orders complete":      {{"orders", "complete", "K1", "--json"}},
-		"orders cancel":        {{"orders", "cancel", "K1"}},
-		"notifications list":   {{"notifications", "list"}, {"notifications", "list", "--order", "K1", "--json"}},
-		"notifications export": {{"notifications", "export", notification}, {"notifications", "export", notification, "--redact", "all"}},
-		"notifications show":   {{"notifications", "show", notification}, {"notifications", "show", notification, "--raw"}, {"notifications", "show", notification, "--capture"}},
-		"events list":          {{"events", "list"}, {"events", "list", "--json"}},
-		"events show":          {{"events", "show", event}, {"events", "show", event, "--json"}},
-		"events redeliver":     {{"events", "redeliver", event}, {"events", "redeliver", event, "--endpoint", "none"}},
-		"events recover":       {{"events", "recover", "--dry-run"}},
-		"endpoints list":       {{"endpoints", "list"}, {"endpoints", "list", "--json"}},
-		"endpoints test":       {{"endpoints", "test", "shop"}, {"endpoints", "test", "shop", "--json"}},
-		"endpoints pause":      {{"endpoints", "pause", "shop", "--json"}},
-		"endpoints resume":     {{"endpoints", "resume", "shop"}},
-	}
-	for _, name := range leaves(t) {
-		lines, known := runs[name]
-		if !known {
-			t.Errorf("notifyd %s is not run with canaries: add a line to everyCommand", name)
+	runs := commandLines(p, event, notification)
+	refused := refusals(t, func() string { return at("notifications", "list", "--verdict", "refused", "--json") })
+	ofRefused(runs, refused)
+	for _, name := range commands(t) {
+		if runs[name] == nil {
+			t.Errorf("notifyd %s is not run with canaries: add a line to commandLines", name)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(runs)) { // init comes before those that use what it made
+		lines := runs[name]
 		group, _, asks := strings.Cut(name, " ")
 		for _, line := range lines {
 			if !asks {
@@ -122,16 +103,107 @@ func everyCommand(t *testing.T, p *instance) map[string]said {
 			run(group, "list", "--server", "http://u:"+canary+"-password@127.0.0.1:1", "--token-file", "keys/token")
 		}
 	}
+	for _, id := range refused {
+		text, err := os.ReadFile(filepath.Join(p.dir, id+".http"))
+		if err != nil {
+			t.Error(err)
+		}
+		all[id+".http"] = said{string(text), true}
+		all["the body in "+id+".http"] = redactedBody(string(text))
+	}
 	if raw := all["notifyd notifications show "+notification+" --raw --server "+p.private+" --token-file keys/token"]; !strings.Contains(raw.text, canary) {
 		t.Errorf("the message itself holds no canary: they did not get far: %q", raw.text)
 	}
 	return all
 }
 
+// commandLines are the lines of each command.
+func commandLines(p *instance, event, notification string) map[string][][]string {
+	withPassword, withQuery := "http://u:"+canary+"-password@127.0.0.1:1", "http://127.0.0.1:1/notify/wechat?"+canary+"=query"
+	return map[string][][]string{
+		"serve":      {{"serve", "--config", "notifyd.yaml"}},
+		"demo":       {{"demo", "--once"}},
+		"check":      {{"check"}, {"check", "--json"}},
+		"version":    {{"version"}},
+		"man":        {{"man", "man"}},
+		"completion": {{"completion", "bash"}, {"__complete", "notifications", "list", "--account", ""}, {"__complete", "orders", "list", "--merchant", ""}},
+		"init":       {{"init", "a", "--api-v3-key", "keys/v3"}, {"init", "b", "--test", "--json"}, {"init", "e", "--public-url", "https://u:" + canary + "-password@h/?" + canary + "=query"}, {"init", "c", "--store", "postgres://u:" + canary + "-password@h/d?sslmode=nonsense"}, {"init", "d", "--alipay-app-id", "1", "--alipay-key", "keys/v3"}},
+		"replay": {{"replay", "one.http"}, {"replay", "--to", p.public, "one.http"}, {"replay", "--to", p.public, "--json", "one.http"},
+			{"replay", "--to", withPassword, "one.http"}, {"replay", "--to", withQuery, "one.http"}, {"replay", "--to", withPassword + "%zz", "one.http"}},
+		"simulate": {{"simulate", "--list", "--json"}, {"simulate", "payment"}, {"simulate", "payment", "--config", "b/notifyd.yaml", "--to", p.public},
+			{"simulate", "payment", "--config", "b/notifyd.yaml", "--to", withPassword}, {"simulate", "payment", "--config", "b/notifyd.yaml", "--to", withPassword + "%zz"},
+			{"simulate", "payment", "--config", "b/notifyd.yaml", "--to", withQuery}, {"simulate", "payment", "--config", "b/notifyd.yaml", "--to", withQuery, "--json"}},
+		"help":   {{"help", "codes"}, {"help", "serve"}, {"help", "wx.signature", "--json"}},
+		"doctor": {{"doctor", "--server", p.private, "--token-file", "keys/token", "--url", p.public + "/notify/wechat?" + canary}, {"doctor", "--json"}, {"doctor", "--url", withPassword}, {"doctor", "--url", withQuery}},
+		"verify": {{"verify", "one.http"}, {"verify", "one.http", "--show-text"}, {"verify", "one.http", "--json"}, {"verify", "one.http", "--try-key", "keys/v3"}},
+		"simulate run": {{"simulate", "run", "plan.yaml"}, {"simulate", "run", "plan.yaml", "--config", "b/notifyd.yaml", "--to", p.public}, {"simulate", "run", "keys/token"},
+			{"simulate", "run", "plan.yaml", "--config", "b/notifyd.yaml", "--to", withPassword}, {"simulate", "run", "plan.yaml", "--config", "b/notifyd.yaml", "--to", withQuery}},
+		"orders register": {{"orders", "register", "K7", "--amount-fen", "1000"}},
+		"orders show":     {{"orders", "show", "K1"}, {"orders", "show", "K1", "--json"}, {"orders", "show", "none"}},
+		"orders list":     {{"orders", "list"}, {"orders", "list", "--json"}, {"orders", "list", "--status", "odd"}},
+		"orders ship":     {{"orders", "ship", "K1"}},
+		"orders complete": {{"orders", "complete", "K1", "--json"}},
+		"orders cancel":   {{"orders", "cancel", "K1"}},
+		"notifications list": {{"notifications", "list"}, {"notifications", "list", "--order", "K1", "--json"},
+			{"notifications", "list", "--verdict", "refused"}, {"notifications", "list", "--verdict", "refused", "--json"}},
+		"notifications export": {{"notifications", "export", notification}, {"notifications", "export", notification, "--redact", "all"}},
+		"notifications show":   {{"notifications", "show", notification}, {"notifications", "show", notification, "--raw"}, {"notifications", "show", notification, "--capture"}},
+		"events list":          {{"events", "list"}, {"events", "list", "--json"}},
+		"events show":          {{"events", "show", event}, {"events", "show", event, "--json"}},
+		"events redeliver":     {{"events", "redeliver", event}, {"events", "redeliver", event, "--endpoint", "none"}},
+		"events recover":       {{"events", "recover", "--dry-run"}},
+		"endpoints list":       {{"endpoints", "list"}, {"endpoints", "list", "--json"}},
+		"endpoints test":       {{"endpoints", "test", "shop"}, {"endpoints", "test", "shop", "--json"}},
+		"endpoints pause":      {{"endpoints", "pause", "shop", "--json"}},
+		"endpoints resume":     {{"endpoints", "resume", "shop"}},
+	}
+}
+
+// ofRefused adds those that show requests which were refused.
+func ofRefused(runs map[string][][]string, refused []string) {
+	for _, id := range refused {
+		for _, line := range [][]string{{"show", id}, {"show", id, "--json"}, {"show", id, "--raw"}, {"show", id, "--capture"}} {
+			runs["notifications show"] = append(runs["notifications show"], append([]string{"notifications"}, line...))
+		}
+		for _, line := range [][]string{{"export", id}, {"export", id, "--redact", "all"}, {"export", id, "--redact", "all", "--out", id + ".http", "--json"}} {
+			runs["notifications export"] = append(runs["notifications export"], append([]string{"notifications"}, line...))
+		}
+	}
+}
+
 // showsMessage says whether a command shows a message as it came, with what the
-// buyer's own fields hold.
+// buyer's own fields and the sender's header hold.
 func showsMessage(line string) bool {
-	return strings.Contains(line, " --raw") || strings.Contains(line, " --capture") || strings.HasPrefix(line, "notifications show") || strings.HasPrefix(line, "notifications export")
+	return strings.HasPrefix(line, "notifications export") || strings.Contains(line, " --raw") || strings.Contains(line, " --capture")
+}
+
+// redactedBody is the body of a capture out of which all was taken. The header
+// says of itself what the sender's program is.
+func redactedBody(capture string) said {
+	_, body, _ := strings.Cut(capture, "\r\n\r\n")
+	return said{text: body}
+}
+
+// refusals are the ids of the requests that were refused, once the last ones
+// have been written behind their answers.
+func refusals(t *testing.T, list func() string) []string {
+	t.Helper()
+	const codes = 7 // of the broken and forged ones among canaryMessages
+	late := time.After(time.Minute)
+	for {
+		text, found := list(), map[string]bool{}
+		for _, code := range regexp.MustCompile(`"code": "([a-z_.]+)"`).FindAllStringSubmatch(text, -1) {
+			found[code[1]] = true
+		}
+		if len(found) >= codes {
+			return regexp.MustCompile(`ref_[0-9A-Z]+`).FindAllString(text, -1)
+		}
+		select {
+		case <-time.After(100 * time.Millisecond): // nobody tells of a commit
+		case <-late:
+			t.Fatalf("refused with %v", found)
+		}
+	}
 }
 
 // idIn is the first id of a kind in a text.

@@ -4,7 +4,8 @@
 // right, what is not and how it is put right; it changes nothing. What it cannot
 // look at, it says too.
 //
-// It imports provider and the store's Checkup, whose answers it judges. It opens
+// It imports provider and the store's Checkup, whose answers it judges, and mend,
+// which reads key files of every kind. It opens
 // no connection of its own: what asks the server, the database and the outside
 // is handed in.
 package doctor

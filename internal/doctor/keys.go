@@ -2,13 +2,11 @@ package doctor
 
 import (
 	"context"
-	"crypto"
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/pem"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/notifyd/notifyd/internal/provider/mend"
 )
 
 const day = 24 * time.Hour
@@ -87,13 +85,12 @@ var beijing = time.FixedZone("", 8*60*60)
 func (x *examination) ownKeys(a Account) {
 	looked := 0
 	for _, f := range a.Files {
-		public := publicKey(f.Content)
-		if public == nil {
-			continue // a shared secret, or not a key at all: keys.read says so
-		}
-		looked++
-		for _, near := range a.Nearby {
-			if public.Equal(publicHalf(near.Content)) {
+		for _, k := range mend.KeysIn(f.Content) {
+			if k.Own {
+				continue // a private key where a public one belongs: keys.read says so
+			}
+			looked++
+			if near, is := privateHalf(k, a.Nearby); is {
 				x.fail(KeysOwn, a.Name, "put the provider's own public key or certificate there: the console shows it beside yours",
 					"%s is the merchant's own key: %s is its private half", f.Path, near.Path)
 				return
@@ -114,51 +111,14 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// comparable is what every public key of the standard library offers.
-type comparablePublic interface{ Equal(crypto.PublicKey) bool }
-
-// publicKey reads a public key or the key of a certificate; nil when there is
-// none.
-func publicKey(content []byte) comparablePublic {
-	der := derOf(content)
-	var key any
-	if certificate, err := x509.ParseCertificate(der); err == nil {
-		key = certificate.PublicKey
-	} else if k, err := x509.ParsePKIXPublicKey(der); err == nil {
-		key = k
-	} else if k, err := x509.ParsePKCS1PublicKey(der); err == nil {
-		key = k
+// privateHalf is the file that holds the private half of a key.
+func privateHalf(k mend.Key, files []File) (File, bool) {
+	for _, f := range files {
+		for _, other := range mend.KeysIn(f.Content) {
+			if other.Own && other.Public.Equal(k.Public) {
+				return f, true
+			}
+		}
 	}
-	public, _ := key.(comparablePublic)
-	return public
-}
-
-// publicHalf is that of a private key; nil when the content is none.
-func publicHalf(content []byte) crypto.PublicKey {
-	der := derOf(content)
-	var key any
-	if k, err := x509.ParsePKCS8PrivateKey(der); err == nil {
-		key = k
-	} else if k, err := x509.ParsePKCS1PrivateKey(der); err == nil {
-		key = k
-	} else if k, err := x509.ParseECPrivateKey(der); err == nil {
-		key = k
-	}
-	if signer, ok := key.(crypto.Signer); ok {
-		return signer.Public()
-	}
-	return nil
-}
-
-// derOf is the content of the first PEM block, or of bare base64, or the bytes
-// themselves.
-func derOf(content []byte) []byte {
-	if block, _ := pem.Decode(content); block != nil {
-		return block.Bytes
-	}
-	bare := strings.Join(strings.Fields(string(content)), "")
-	if der, err := base64.StdEncoding.DecodeString(bare); err == nil {
-		return der
-	}
-	return content
+	return File{}, false
 }

@@ -21,8 +21,9 @@ type Keeper interface {
 	Keep(r refusal.Refusal) bool
 }
 
-// keep hands a refused request over for diagnosis: after its answer was
-// written, and without an effect on anything.
+// keep hands a refused request over for diagnosis. Its answer is decided by
+// then, and waits for a copy of the body at most: a small one leaves when the
+// handler has ended.
 func (p *public) keep(l *line, v *visit, r *http.Request, kept refusal.Refusal) {
 	limit, ok := p.keeper.Room(v.account.Name, kept.Code)
 	if !ok {

@@ -1,5 +1,7 @@
 package provider
 
+import "context"
+
 // Examiner is a Provider that can say why it refused: step by step, and with the
 // known mistake that a refusal looks like. It is asked by people, after the
 // fact; the way of a notification does not use it.
@@ -8,8 +10,8 @@ package provider
 type Examiner interface {
 	// Examine looks at a request that Parse has judged. It reads no clock and
 	// does no I/O. Nothing that it returns holds a key or a secret, and personal
-	// fields are masked.
-	Examine(Exhibit) Examination
+	// fields are masked. When the context ends, it looks no further.
+	Examine(context.Context, Exhibit) Examination
 }
 
 // Exhibit is a request and what may explain it.

@@ -84,6 +84,10 @@ type Store interface {
 	// before one that came seldom. At most one caller writes at a time, and never
 	// on a connection that a notification could need.
 	KeepRefusals(ctx context.Context, rows []Refusal, bounds Bounds) error
+	// TrimRefusals removes up to limit refusals, the oldest of them, that any
+	// account has beyond the bounds, and says how many: bounds may have been
+	// lowered since nothing comes to an account any more.
+	TrimRefusals(ctx context.Context, bounds Bounds, limit int) (int, error)
 	// PruneRefusals removes up to limit refusals that were received before a
 	// time, and says how many.
 	PruneRefusals(ctx context.Context, before time.Time, limit int) (int, error)

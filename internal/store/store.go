@@ -24,6 +24,10 @@ import (
 // has migrated.
 var ErrSchemaNewer = sqlite.ErrSchemaNewer
 
+// ErrSchemaOlder is what an Onlooker returns for a database that waits for a
+// migration, and for one that has no schema yet.
+var ErrSchemaOlder = row.ErrSchemaOlder
+
 // DB is a database. It is safe for concurrent use; before Prepare has succeeded
 // all that reads or writes is order.ErrUnavailable.
 type DB interface {
@@ -91,6 +95,16 @@ type Checkup interface {
 	Arrivals(ctx context.Context, f ArrivalFilter) ([]Arrival, error)
 }
 
+// Onlooker reads orders from outside, as a Checkup looks at the database: before
+// Prepare, beside whoever holds it, without a write, a file or a lock.
+type Onlooker interface {
+	// FindBeside finds what a unit of work would find that wants this: what was
+	// committed when it was asked, at one moment. Errors beside those of
+	// order.Store: ErrSchemaOlder and ErrSchemaNewer, for which only the program of
+	// that schema can read it; os.ErrNotExist: SQLite's file is not there yet.
+	FindBeside(ctx context.Context, want order.Want) (*order.Found, error)
+}
+
 // What a Checkup says; package row explains it.
 type (
 	Examination   = row.Examination
@@ -103,6 +117,7 @@ type (
 // Identity is what a database says about itself, and what it shows who looks.
 type Identity interface {
 	Checkup
+	Onlooker
 	// Describe names the database for people, without its password.
 	Describe() string
 	// Warnings are what Prepare found to be unwise, one sentence each: settings
@@ -124,9 +139,6 @@ type Options struct {
 	// delivered; the deliveries are written in the event's transaction. It must be
 	// fast, for acks wait for it. Nil: there are no endpoints.
 	Subscriptions func(merchant string, t order.EventType) []string
-	// LookOnly is for who wants to know and not to write: Prepare makes no file
-	// and changes no schema, and is an error where it would have to.
-	LookOnly bool
 	// Disk is how SQLite asks the file system on which its file lies; nil: the
 	// system's own way.
 	Disk func(path string) (*Disk, error)
@@ -141,7 +153,7 @@ func Open(url string, opts Options) (DB, error) {
 	case found && scheme == "sqlite":
 		return openSQLite(rest, opts)
 	case found && (scheme == "postgres" || scheme == "postgresql"):
-		return postgres.Open(url, postgres.Options{Committers: opts.Committers, Subscriptions: opts.Subscriptions, LookOnly: opts.LookOnly})
+		return postgres.Open(url, postgres.Options{Committers: opts.Committers, Subscriptions: opts.Subscriptions})
 	}
 	// The text itself may hold a password.
 	return nil, fmt.Errorf("the store is neither sqlite:PATH nor postgres://user:password@host:5432/database")
@@ -153,5 +165,5 @@ func openSQLite(path string, opts Options) (DB, error) {
 	if strings.ContainsRune(path, '?') {
 		return nil, fmt.Errorf("sqlite:%s: the database takes no options, its settings are fixed", path)
 	}
-	return sqlite.Open(path, sqlite.Options{Holder: opts.Holder, Subscriptions: opts.Subscriptions, LookOnly: opts.LookOnly, Disk: opts.Disk})
+	return sqlite.Open(path, sqlite.Options{Holder: opts.Holder, Subscriptions: opts.Subscriptions, Disk: opts.Disk})
 }

@@ -33,7 +33,7 @@ const (
 func examine(t testing.TB, a *Adapter, req provider.Request, others []provider.Provider, tries ...[]byte) provider.Examination {
 	t.Helper()
 	_, err := a.Parse(req)
-	got := a.Examine(provider.Exhibit{Request: req, Err: err, Others: others, Tries: tries})
+	got := a.Examine(t.Context(), provider.Exhibit{Request: req, Err: err, Others: others, Tries: tries})
 	failed := slices.ContainsFunc(got.Steps, func(s provider.Step) bool { return s.State == provider.StepFailed })
 	switch {
 	case err == nil && (failed || got.Cause.Code != ""):

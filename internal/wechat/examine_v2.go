@@ -7,15 +7,16 @@ import (
 	"github.com/notifyd/notifyd/internal/provider"
 )
 
+// notReached is why a step was skipped, in the words of every protocol.
+const notReached = "not reached"
+
 // examineV2 takes the steps of parseV2.
 func (e *examination) examineV2() provider.Cause {
-	e.result.Protocol = "WeChat Pay v2"
+	e.Result.Protocol = "WeChat Pay v2"
 	x := &e.xml
-	if fault := x.read(e.x.Request.Body, "xml"); fault != nil {
-		e.add(provider.StepProtocol, provider.StepFailed, "v2, for there is no %s header; but the body cannot be read: %s", headerSignature, detailOf(fault.refusal()))
-		for _, name := range []provider.StepName{provider.StepTime, provider.StepKey, provider.StepText, provider.StepSignature, provider.StepDecryption, provider.StepBinding} {
-			e.add(name, provider.StepSkipped, "not reached")
-		}
+	if fault := x.read(e.Request.Body, "xml"); fault != nil {
+		e.Add(provider.StepProtocol, provider.StepFailed, "v2, for there is no %s header; but the body cannot be read: %s", headerSignature, provider.DetailOf(fault.refusal()))
+		e.Skip(notReached, provider.StepTime, provider.StepKey, provider.StepText, provider.StepSignature, provider.StepDecryption, provider.StepBinding)
 		return e.formCauseV2()
 	}
 	kind := "a payment or the like"
@@ -23,26 +24,24 @@ func (e *examination) examineV2() provider.Cause {
 		kind = "a refund, for there is a req_info"
 	}
 	if err := e.envelopeFault(); err != nil {
-		e.add(provider.StepProtocol, provider.StepFailed, "v2, for there is no %s header; %s", headerSignature, detailOf(err))
+		e.Add(provider.StepProtocol, provider.StepFailed, "v2, for there is no %s header; %s", headerSignature, provider.DetailOf(err))
 	} else {
-		e.add(provider.StepProtocol, provider.StepOK, "v2, for there is no %s header; %s; %d fields", headerSignature, kind, len(x.fields))
+		e.Add(provider.StepProtocol, provider.StepOK, "v2, for there is no %s header; %s; %d fields", headerSignature, kind, len(x.fields))
 	}
-	e.add(provider.StepTime, provider.StepNote, "v2 signs no time: a copy of a genuine message is genuine")
+	e.Add(provider.StepTime, provider.StepNote, "v2 signs no time: a copy of a genuine message is genuine")
 	if e.keys.v2 == nil {
-		e.add(provider.StepKey, provider.StepFailed, "the account has no API v2 key")
-		for _, name := range []provider.StepName{provider.StepText, provider.StepSignature, provider.StepDecryption, provider.StepBinding} {
-			e.add(name, provider.StepSkipped, "there is no key")
-		}
-		return e.asParseSays()
+		e.Add(provider.StepKey, provider.StepFailed, "the account has no API v2 key")
+		e.Skip("there is no key", provider.StepText, provider.StepSignature, provider.StepDecryption, provider.StepBinding)
+		return e.AsParseSays()
 	}
-	e.add(provider.StepKey, provider.StepOK, "the API v2 key is loaded: %s", e.keys.v2Print)
+	e.Add(provider.StepKey, provider.StepOK, "the API v2 key is loaded: %s", e.keys.v2Print)
 	e.proofStepsV2()
 	return e.causeV2()
 }
 
 // envelopeFault is what parseV2 finds before any proof.
 func (e *examination) envelopeFault() error {
-	switch err := e.x.Err; provider.Code(err) {
+	switch err := e.Err; provider.Code(err) {
 	case CodeRepeatedHeader, CodeMissingField, CodeReturnFail:
 		return err
 	}
@@ -59,29 +58,29 @@ func (e *examination) proofStepsV2() {
 		}
 		e.digestV2(signType, false)
 		// Without the key and the & before it.
-		e.showSigned([]byte(strings.TrimSuffix(string(e.text[:len(e.text)-len(e.keys.v2.tail)]), "&")))
-		e.result.Signed.Text += "&" + keyTail + "***"
-		e.told(provider.StepSignature, e.verifyV2(), "sign holds under the API v2 key ("+signType+")")
+		e.ShowSigned([]byte(strings.TrimSuffix(string(e.text[:len(e.text)-len(e.keys.v2.tail)]), "&")), mask, "")
+		e.Result.Signed.Text += "&" + keyTail + "***"
+		e.Tell(provider.StepSignature, e.verifyV2(), "sign holds under the API v2 key ("+signType+")")
 	} else {
-		e.add(provider.StepText, provider.StepNote, "a refund is not signed")
-		e.add(provider.StepSignature, provider.StepNote, "a refund is not signed: what proves it is that req_info opens")
+		e.Add(provider.StepText, provider.StepNote, "a refund is not signed")
+		e.Add(provider.StepSignature, provider.StepNote, "a refund is not signed: what proves it is that req_info opens")
 	}
 	if reqInfo == nil {
-		e.add(provider.StepDecryption, provider.StepNote, "nothing is encrypted")
+		e.Add(provider.StepDecryption, provider.StepNote, "nothing is encrypted")
 	} else {
-		e.told(provider.StepDecryption, e.openReqInfo(reqInfo), "req_info opens under the API v2 key")
+		e.Tell(provider.StepDecryption, e.openReqInfo(reqInfo), "req_info opens under the API v2 key")
 	}
-	if proven(e.x.Err) {
-		e.bindingStep(e.x.Err)
+	if provider.IsProven(e.Err) {
+		e.bindingStep(e.Err)
 		return
 	}
-	e.add(provider.StepBinding, provider.StepSkipped, "not reached")
+	e.Skip(notReached, provider.StepBinding)
 }
 
 // fieldsNow are the fields of the body as they came.
 func (e *examination) fieldsNow() []field {
 	var x flatXML
-	if x.read(e.x.Request.Body, "xml") != nil {
+	if x.read(e.Request.Body, "xml") != nil {
 		return nil
 	}
 	return slices.Clone(x.fields)
@@ -94,11 +93,18 @@ func (e *examination) holds(fields []field) bool {
 }
 
 func (e *examination) holdsFor(a *Adapter, body string) bool {
-	req := e.x.Request
+	if a == nil || !e.search.Try(parseCost*len(body)) {
+		return false
+	}
+	req := e.Request
 	req.Body = []byte(body)
 	_, err := a.Parse(req)
-	return proven(err)
+	return provider.IsProven(err)
 }
+
+// parseCost is what it costs to read, sort and hash a message, as the number of
+// times that its bytes could be hashed instead.
+const parseCost = 8
 
 // under is this account with another API v2 key.
 func (e *examination) under(secret string) *Adapter {

@@ -2,7 +2,9 @@ package wechat
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"html"
 	"strings"
 	"testing"
@@ -145,12 +147,12 @@ func TestExamineShowsTheTextWithoutKeyAndPayer(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	whole := strings.Replace(strings.TrimSuffix(got.Text, end), "openid=***", "openid=o_test_1", 1)
-	if got.Bytes != len(whole) || got.SHA256 != sha256Hex([]byte(whole)) {
+	if got.Bytes != len(whole) || got.SHA256 != fmt.Sprintf("%x", sha256.Sum256([]byte(whole))) {
 		t.Errorf("%d bytes, sha256 %s, want those of %q", got.Bytes, got.SHA256, whole)
 	}
 	req := v3(paidEvent(payment().V3()))
 	got = examine(t, newAdapter(t), req, nil).Signed
-	if !bytes.Contains([]byte(got.Text), req.Body) || got.SHA256 != sha256Hex([]byte(got.Text)) {
+	if !bytes.Contains([]byte(got.Text), req.Body) || got.SHA256 != fmt.Sprintf("%x", sha256.Sum256([]byte(got.Text))) {
 		t.Errorf("%+v", got)
 	}
 }

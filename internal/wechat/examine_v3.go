@@ -2,8 +2,6 @@ package wechat
 
 import (
 	"crypto/rsa"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"strings"
 	"time"
@@ -11,11 +9,6 @@ import (
 	"github.com/notifyd/notifyd/internal/provider"
 	"github.com/notifyd/notifyd/internal/provider/mend"
 )
-
-func sha256Hex(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
 
 // evidence is what the steps of a v3 message brought to light.
 type evidence struct {
@@ -27,26 +20,24 @@ type evidence struct {
 
 // examineV3 takes the steps of parseV3 and goes on where it stops.
 func (e *examination) examineV3() provider.Cause {
-	e.result.Protocol = "WeChat Pay v3"
+	e.Result.Protocol = "WeChat Pay v3"
 	var ev evidence
-	fault := e.envelope.read(e.x.Request.Body, maxEnvelopeNodes)
+	fault := e.envelope.read(e.Request.Body, maxEnvelopeNodes)
 	var err error
-	if ev.header, err = readV3Header(e.x.Request.Header); err == nil {
+	if ev.header, err = readV3Header(e.Request.Header); err == nil {
 		ev.headers = true
 	}
-	switch at := skipSpace(e.x.Request.Body, 0); {
-	case at == len(e.x.Request.Body) || e.x.Request.Body[at] != '{':
-		e.add(provider.StepProtocol, provider.StepFailed, "v3, for there is a %s header; but the body is not a JSON object", headerSignature)
+	switch at := skipSpace(e.Request.Body, 0); {
+	case at == len(e.Request.Body) || e.Request.Body[at] != '{':
+		e.Add(provider.StepProtocol, provider.StepFailed, "v3, for there is a %s header; but the body is not a JSON object", headerSignature)
 	case fault != nil:
-		e.add(provider.StepProtocol, provider.StepFailed, "v3, for there is a %s header; but the body cannot be read: %s", headerSignature, detailOf(fault.refusal()))
+		e.Add(provider.StepProtocol, provider.StepFailed, "v3, for there is a %s header; but the body cannot be read: %s", headerSignature, provider.DetailOf(fault.refusal()))
 	default:
-		e.add(provider.StepProtocol, provider.StepOK, "v3, for there is a %s header; event_type %s", headerSignature, quoted(e.envelope.text(root, "event_type")))
+		e.Add(provider.StepProtocol, provider.StepOK, "v3, for there is a %s header; event_type %s", headerSignature, quoted(e.envelope.text(root, "event_type")))
 	}
 	if !ev.headers {
-		e.add(provider.StepTime, provider.StepFailed, "%s%s", detailOf(err), missing(e.x.Request.Header))
-		for _, name := range []provider.StepName{provider.StepKey, provider.StepText, provider.StepSignature} {
-			e.add(name, provider.StepSkipped, "the headers say too little")
-		}
+		e.Add(provider.StepTime, provider.StepFailed, "%s%s", provider.DetailOf(err), missing(e.Request.Header))
+		e.Skip("the headers say too little", provider.StepKey, provider.StepText, provider.StepSignature)
 	} else {
 		e.signatureSteps(&ev)
 	}
@@ -69,27 +60,27 @@ func missing(h http.Header) string {
 
 // signatureSteps are those that need the headers: time, key, text, signature.
 func (e *examination) signatureSteps(ev *evidence) {
-	age := e.x.Request.ReceivedAt.Unix() - ev.header.seconds
+	age := e.Request.ReceivedAt.Unix() - ev.header.seconds
 	signed := time.Unix(ev.header.seconds, 0).UTC().Add(beijing).Format(time.DateTime)
-	e.step(provider.StepTime, age <= maxAgeSeconds && age >= -maxAgeSeconds,
+	e.Check(provider.StepTime, age <= maxAgeSeconds && age >= -maxAgeSeconds,
 		"signed at %s, received %s; at most %d s are accepted, both ways", signed, aged(age), maxAgeSeconds)
 
 	ev.key = e.keys.platform[string(normalSerial(nil, ev.header.serial))]
 	serial := quoted64(ev.header.serial)
 	switch {
 	case e.keys.v3 == nil:
-		e.add(provider.StepKey, provider.StepFailed, "the account has no API v3 key; of WeChat Pay's keys are loaded: %s", loaded(e.keys))
+		e.Add(provider.StepKey, provider.StepFailed, "the account has no API v3 key; of WeChat Pay's keys are loaded: %s", loaded(e.keys))
 	case ev.key == nil:
-		e.add(provider.StepKey, provider.StepFailed, "%s names %s, which is not loaded; loaded: %s", headerSerial, serial, loaded(e.keys))
+		e.Add(provider.StepKey, provider.StepFailed, "%s names %s, which is not loaded; loaded: %s", headerSerial, serial, loaded(e.keys))
 	default:
-		e.add(provider.StepKey, provider.StepOK, "%s names %s, a loaded %s; loaded: %s", headerSerial, serial, ev.key.kind, loaded(e.keys))
+		e.Add(provider.StepKey, provider.StepOK, "%s names %s, a loaded %s; loaded: %s", headerSerial, serial, ev.key.kind, loaded(e.keys))
 	}
-	e.showSigned(e.signedV3(&ev.header, e.x.Request.Body))
+	e.ShowSigned(e.signedV3(&ev.header, e.Request.Body), mask, "")
 	if ev.key == nil {
-		e.add(provider.StepSignature, provider.StepSkipped, "there is no key to verify it with")
+		e.Add(provider.StepSignature, provider.StepSkipped, "there is no key to verify it with")
 		return
 	}
-	e.told(provider.StepSignature, e.verifyV3(&ev.header, ev.key), "holds under "+ev.key.kind+" "+ev.key.id)
+	e.Tell(provider.StepSignature, e.verifyV3(&ev.header, ev.key), "holds under "+ev.key.kind+" "+ev.key.id)
 }
 
 func (e *examination) signedV3(h *v3Header, body []byte) []byte {
@@ -118,15 +109,15 @@ func quoted64(s string) string {
 // contentSteps are those that need the body alone: decryption and binding.
 func (e *examination) contentSteps(ev *evidence, fault *formFault) {
 	if fault != nil || e.keys.v3 == nil {
-		e.add(provider.StepDecryption, provider.StepSkipped, "there is nothing to open, or no key to open it with")
-		e.add(provider.StepBinding, provider.StepSkipped, "not reached")
+		e.Add(provider.StepDecryption, provider.StepSkipped, "there is nothing to open, or no key to open it with")
+		e.Skip(notReached, provider.StepBinding)
 		return
 	}
 	err := e.open()
 	ev.opens = err == nil
-	e.told(provider.StepDecryption, err, "the resource opens under the API v3 key "+e.keys.v3Print)
+	e.Tell(provider.StepDecryption, err, "the resource opens under the API v3 key "+e.keys.v3Print)
 	if err != nil {
-		e.add(provider.StepBinding, provider.StepSkipped, "not reached")
+		e.Skip(notReached, provider.StepBinding)
 		return
 	}
 	_, err = e.factsV3()
@@ -135,10 +126,10 @@ func (e *examination) contentSteps(ev *evidence, fault *formFault) {
 
 // causeV3 looks for the mistake behind the symptom.
 func (e *examination) causeV3(ev *evidence) provider.Cause {
-	switch code := provider.Code(e.x.Err); code {
+	switch code := provider.Code(e.Err); code {
 	case CodeMalformedJSON, CodeJSONShape, CodeDuplicateField, CodeSignature:
-		if len(e.x.Request.Body) == 0 {
-			return because(CodeBodyEmpty, "the body has no byte")
+		if len(e.Request.Body) == 0 {
+			return provider.Because(CodeBodyEmpty, "the body has no byte")
 		}
 		if ev.headers {
 			return e.signatureCause(ev)
@@ -148,15 +139,15 @@ func (e *examination) causeV3(ev *evidence) provider.Cause {
 	case CodeDecrypt:
 		return e.decryptCause()
 	case CodeForeignMchID, CodeForeignAppID, CodeForeignSubMchID:
-		return e.foreignCause()
+		return e.ForeignCause()
 	case CodeStale:
 		return e.staleCause(ev)
 	}
-	return e.asParseSays()
+	return e.AsParseSays()
 }
 
 func (e *examination) staleCause(ev *evidence) provider.Cause {
-	cause := e.asParseSays()
+	cause := e.AsParseSays()
 	if ev.key != nil && e.verifyV3(&ev.header, ev.key) == nil {
 		cause.Detail += "; the signature holds, so the message is genuine and the time is the only fault"
 	}
@@ -178,7 +169,7 @@ func (e *examination) whoSigned(named *platformKey, proof []byte) (maker, bool) 
 			return maker{named, e.a, d}, true
 		}
 	}
-	for _, a := range append([]*Adapter{e.a}, e.others...) {
+	for _, a := range append([]*Adapter{e.a}, e.siblings...) {
 		for _, k := range a.keys.Load().order {
 			if d, made := mend.DigestOf(k.public, proof); made {
 				return maker{k, a, d}, true
@@ -194,9 +185,10 @@ func (e *examination) whoSigned(named *platformKey, proof []byte) (maker, bool) 
 }
 
 func (e *examination) tried() (keys []*rsa.PublicKey) {
-	for _, content := range e.x.Tries {
-		more, _ := mend.PublicKeys(content)
-		keys = append(keys, more...)
+	for _, content := range e.Tries {
+		for _, tried := range mend.KeysIn(content) {
+			keys = append(keys, tried.Public)
+		}
 	}
 	return keys
 }

@@ -14,6 +14,10 @@ import (
 // six and a resource of five are 86,400, a second of hashing.
 const maxOrders = 1 << 20
 
+// writeCost is what it costs to write JSON, as the number of times that its bytes
+// could be hashed instead.
+const writeCost = 8
+
 // summaries are the texts that WeChat Pay writes into summary: what a broken
 // charset made question marks of cannot be computed, only looked up.
 var summaries = []string{"支付成功", "退款成功", "退款异常", "退款关闭"}
@@ -27,8 +31,9 @@ var (
 
 // reencoded looks for the body that WeChat Pay wrote behind one that was decoded
 // and encoded again. signs says whether the signature is over a text. Every order
-// of members is tried only when thorough is due: it costs tenths of a second.
-func reencoded(text string, signs func([]byte) bool, thorough bool) (original string, found bool) {
+// of members is tried only when thorough is due: it costs tenths of a second. It
+// gives up when the search is over.
+func reencoded(text string, signs func([]byte) bool, thorough bool, search *mend.Search) (original string, found bool) {
 	v, err := mend.ReadJSON(text)
 	if err != nil || v.Kind != mend.Object {
 		return "", false
@@ -37,6 +42,9 @@ func reencoded(text string, signs func([]byte) bool, thorough bool) (original st
 	forms := envelopes(v)
 	for _, form := range forms {
 		for _, s := range mend.Styles {
+			if !search.Try(writeCost * len(text)) {
+				return "", false
+			}
 			if b = form.Append(b[:0], s); signs(b) {
 				return string(b), true
 			}
@@ -49,6 +57,9 @@ func reencoded(text string, signs func([]byte) bool, thorough bool) (original st
 		for b := range orders(form) {
 			if signs(b) {
 				return string(b), true
+			}
+			if search.Over() {
+				return "", false
 			}
 		}
 	}

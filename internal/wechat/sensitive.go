@@ -27,6 +27,7 @@ func Sensitive() map[string]provider.Sensitive {
 		"attach": provider.SensitiveTexts, "body": provider.SensitiveTexts, "detail": provider.SensitiveTexts,
 		"description": provider.SensitiveTexts, "goods_name": provider.SensitiveTexts, "goods_remark": provider.SensitiveTexts,
 		"remark": provider.SensitiveTexts, "reason": provider.SensitiveTexts,
+		"summary": provider.SensitiveTexts, // WeChat Pay's own, as long as it is WeChat Pay who wrote it
 
 		"req_info": provider.SensitiveEncrypted, "ciphertext": provider.SensitiveEncrypted,
 

@@ -26,7 +26,7 @@ func played(t *testing.T, p Plan, post func() (int, error)) (at []time.Duration,
 	all := newSenders(script, book)
 	began := time.Now()
 	var mu sync.Mutex
-	all.post = func(ctx context.Context, _ string, _ simulator.Message, hold func(context.Context)) (int, []byte, error) {
+	all.post = func(ctx context.Context, _ *simulator.Sender, _ simulator.Message, hold func(context.Context)) (simulator.Answer, error) {
 		mu.Lock()
 		when := time.Since(began) * time.Duration(p.Speed)
 		if p.Speed == SkipWaits {
@@ -36,10 +36,10 @@ func played(t *testing.T, p Plan, post func() (int, error)) (at []time.Duration,
 		mu.Unlock()
 		if hold != nil {
 			hold(ctx)
-			return 0, nil, errHungUp
+			return simulator.Answer{}, errHungUp
 		}
 		status, err := post()
-		return status, []byte("success"), err
+		return simulator.Answer{Status: status, Body: []byte("success")}, err
 	}
 	err = all.run(t.Context())
 	return at, book, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptrace"
 	"sync"
@@ -64,23 +63,22 @@ type senders struct {
 	script *script
 	queue  *queue
 	book   *ledger
-	post   func(ctx context.Context, url string, m simulator.Message, hold func(context.Context)) (status int, body []byte, err error)
+	post   func(ctx context.Context, to *simulator.Sender, m simulator.Message, hold func(context.Context)) (simulator.Answer, error)
 
 	fail context.CancelCauseFunc
-	done func() // lets go of the connections
 }
 
 func newSenders(s *script, book *ledger) *senders {
-	transport := &http.Transport{MaxIdleConnsPerHost: s.Senders, DisableCompression: true}
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return &senders{script: s, queue: newQueue(s), book: book, post: poster{client}.post, done: transport.CloseIdleConnections}
+	return &senders{script: s, queue: newQueue(s), book: book, post: post}
 }
 
 // run tells until everything is acked or given up.
 func (s *senders) run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	defer s.done()
+	for _, to := range s.script.to {
+		defer to.CloseIdle()
+	}
 	s.fail = fail
 	var work sync.WaitGroup
 	for range s.script.Senders {
@@ -113,11 +111,11 @@ func (s *senders) tell(ctx context.Context, t telling) *telling {
 	if t.copy {
 		turn++ // to another server than the first one
 	}
-	url := s.script.to[turn%len(s.script.to)].URL(m)
+	to := s.script.to[turn%len(s.script.to)]
 	fate := s.script.fate(t)
 	s.book.told(t, len(story.notices))
 	began := time.Now()
-	a := s.deliver(ctx, url, m, delivery{story.teller.Protocol, fate})
+	a := s.deliver(ctx, to, m, delivery{story.teller.Protocol, fate})
 	if ctx.Err() != nil && a != acked {
 		return nil // we broke it off ourselves
 	}
@@ -151,14 +149,14 @@ type delivery struct {
 }
 
 // deliver sends a message and reads the answer.
-func (s *senders) deliver(ctx context.Context, url string, m simulator.Message, d delivery) answer {
+func (s *senders) deliver(ctx context.Context, to *simulator.Sender, m simulator.Message, d delivery) answer {
 	inTime, cancel := context.WithTimeout(ctx, simulator.Patience)
 	defer cancel()
 	var hold func(context.Context)
 	if d.fate == isSlow {
 		hold = s.hold
 	}
-	status, body, err := s.post(inTime, url, m, hold)
+	got, err := s.post(inTime, to, m, hold)
 	switch {
 	case errors.Is(err, errHungUp):
 		return hungUp
@@ -166,9 +164,9 @@ func (s *senders) deliver(ctx context.Context, url string, m simulator.Message, 
 		return late
 	case err != nil:
 		return unreachable
-	case d.protocol.Acked(simulator.Answer{Status: status, Body: body}):
+	case d.protocol.Acked(got):
 		return acked
-	case status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
+	case got.Status == http.StatusTooManyRequests || got.Status >= http.StatusInternalServerError:
 		return unavailable
 	}
 	return refused
@@ -181,41 +179,23 @@ func (s *senders) hold(ctx context.Context) {
 	}
 }
 
-// maxAnswerBytes is far above any answer to a notification.
-const maxAnswerBytes = 64 << 10
-
 var errHungUp = errors.New("hung up")
-
-// poster sends over HTTP.
-type poster struct{ client *http.Client }
 
 // post sends a message. With hold the answer is not waited for: once the request
 // is written hold is called, and then the connection is broken.
-func (p poster) post(ctx context.Context, url string, m simulator.Message, hold func(context.Context)) (status int, body []byte, err error) {
+func post(ctx context.Context, to *simulator.Sender, m simulator.Message, hold func(context.Context)) (simulator.Answer, error) {
+	if hold == nil {
+		return to.Send(ctx, m)
+	}
 	ctx, hangUp := context.WithCancelCause(ctx)
 	defer hangUp(nil)
-	if hold != nil {
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
-			go func() { hold(ctx); hangUp(errHungUp) }()
-		}})
-	}
-	r, err := m.Request(ctx, url)
-	if err != nil {
-		return 0, nil, err
-	}
-	res, err := p.client.Do(r)
-	if err == nil {
-		defer res.Body.Close()
-		status = res.StatusCode
-		body, err = io.ReadAll(io.LimitReader(res.Body, maxAnswerBytes))
-	}
-	if hold == nil {
-		return status, body, err
-	}
+	_, err := to.Send(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
+		go func() { hold(ctx); hangUp(errHungUp) }()
+	}}), m)
 	if err == nil {
 		<-ctx.Done() // the answer was faster; nobody listens
 	} else if ctx.Err() == nil {
-		return 0, nil, err
+		return simulator.Answer{}, err
 	}
-	return 0, nil, errHungUp
+	return simulator.Answer{}, errHungUp
 }

@@ -1,6 +1,7 @@
 package play
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/notifyd/notifyd/client/simulator"
@@ -32,7 +33,10 @@ func notification(s *simulator.Simulator, n Notice) (simulator.Notification, err
 	o := simulator.Order{OutTradeNo: n.OutTradeNo, AmountFen: n.AmountFen, PaidAt: n.PaidAt}
 	switch n.Kind {
 	case Probe:
-		return s.Payment(o).With(simulator.Set("header.Wechatpay-Signature", probeSignature))
+		if s.Protocol() != simulator.WechatV3 {
+			return simulator.Notification{}, fmt.Errorf("a probe (%s): %w", s.Protocol(), simulator.ErrNever)
+		}
+		return s.Payment(o).Probe(), nil
 	case Paying:
 		return s.Waiting(o)
 	case Refund:
@@ -44,7 +48,3 @@ func notification(s *simulator.Simulator, n Notice) (simulator.Notification, err
 	}
 	return s.Payment(o), nil
 }
-
-// probeSignature is what WeChat Pay sends to see whether a receiver checks: the
-// mark that its documents name, and no signature.
-const probeSignature = "WECHATPAY/SIGNTEST/dGhpcyBpcyBub3QgYSBzaWduYXR1cmU="

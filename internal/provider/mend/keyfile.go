@@ -8,36 +8,40 @@ import (
 	"strings"
 )
 
-// PublicKeys reads the RSA keys of a file of whatever kind: public keys,
-// certificates, private keys (of which only the public half is used), in PEM or
-// as the bare base64 that consoles show. own says whether a private key was
-// among them: then the file is the merchant's own.
-func PublicKeys(content []byte) (keys []*rsa.PublicKey, own bool) {
+// Key is a key of a file. Of a private one there is the public half alone.
+type Key struct {
+	Public *rsa.PublicKey
+	Own    bool // the file has the private half: it is the merchant's own
+}
+
+// KeysIn reads the RSA keys of a file of whatever kind: public keys, certificates
+// and private keys, in PEM, as the bare base64 that consoles show, or as the bytes
+// themselves.
+func KeysIn(content []byte) (keys []Key) {
 	rest := content
 	for {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
 			break
 		}
-		key, private := publicKey(block.Bytes)
-		if key != nil {
-			keys, own = append(keys, key), own || private
+		if public, own := publicKey(block.Bytes); public != nil {
+			keys = append(keys, Key{public, own})
 		}
 	}
 	if len(keys) > 0 {
-		return keys, own
+		return keys
 	}
 	der, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(content)), ""))
 	if err != nil {
-		return nil, false
+		der = content
 	}
-	if key, private := publicKey(der); key != nil {
-		return []*rsa.PublicKey{key}, private
+	if public, own := publicKey(der); public != nil {
+		return []Key{{public, own}}
 	}
-	return nil, false
+	return nil
 }
 
-func publicKey(der []byte) (key *rsa.PublicKey, private bool) {
+func publicKey(der []byte) (key *rsa.PublicKey, own bool) {
 	if cert, err := x509.ParseCertificate(der); err == nil {
 		key, _ = cert.PublicKey.(*rsa.PublicKey)
 		return key, false

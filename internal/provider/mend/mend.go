@@ -37,14 +37,31 @@ const (
 	Wrapped      Damage = "wrapped"       // the whole text as a JSON string, or with a byte order mark before it
 )
 
+// ways are what a text may have been before a damage, each made when it is asked
+// for: there are hundreds of some, and texts may be long.
+type ways func(way int) (before string, is bool)
+
+// listed are a few ways.
+func listed(undo func(string) []string) func(string) ways {
+	return func(text string) ways {
+		all := undo(text)
+		return func(way int) (string, bool) {
+			if way >= len(all) {
+				return "", false
+			}
+			return all[way], true
+		}
+	}
+}
+
 // undos are the ways back, in the order in which they are tried: what shows
-// itself plainly comes first.
+// itself plainly comes first. There is none for a text without a sign of the damage.
 var undos = [...]struct {
 	damage Damage
-	undo   func(string) []string // nothing for a text without a sign of the damage
+	undo   func(string) ways
 }{
-	{Wrapped, unwrap}, {LineEnds, lineEnds}, {HTMLEscaped, unescapeHTML}, {Backslashed, stripSlashes},
-	{EncodedTwice, percentDecode}, {Transcoded, transcode}, {PlusLost, plusBack}, {DecodedTwice, percentEncode},
+	{Wrapped, listed(unwrap)}, {LineEnds, listed(lineEnds)}, {HTMLEscaped, listed(unescapeHTML)}, {Backslashed, listed(stripSlashes)},
+	{EncodedTwice, listed(percentDecode)}, {Transcoded, listed(transcode)}, {PlusLost, plusBack}, {DecodedTwice, listed(percentEncode)},
 }
 
 // Undone yields what a text may have been before each damage that it shows
@@ -52,7 +69,12 @@ var undos = [...]struct {
 func Undone(text string) iter.Seq2[Damage, string] {
 	return func(yield func(Damage, string) bool) {
 		for _, u := range undos {
-			for _, before := range u.undo(text) {
+			undone := u.undo(text)
+			for way := 0; ; way++ {
+				before, is := undone(way)
+				if !is {
+					break
+				}
 				if before != text && !yield(u.damage, before) {
 					return
 				}
@@ -66,18 +88,22 @@ func Undone(text string) iter.Seq2[Damage, string] {
 func UndoneAll(values []string) iter.Seq2[Damage, []string] {
 	return func(yield func(Damage, []string) bool) {
 		for _, u := range undos {
-			befores := make([][]string, len(values))
-			ways := 0
+			undone := make([]ways, len(values))
 			for i, v := range values {
-				befores[i] = u.undo(v)
-				ways = max(ways, len(befores[i]))
+				undone[i] = u.undo(v)
 			}
-			for way := range ways {
-				if all := undoIn(values, befores, way, func(int) bool { return true }); all != nil && !yield(u.damage, all) {
+			for way := 0; ; way++ {
+				all, changed, is := undoneIn(values, undone, way)
+				if !is {
+					break
+				}
+				if len(changed) > 0 && !yield(u.damage, all) {
 					return
 				}
-				for only := range values {
-					if one := undoIn(values, befores, way, func(i int) bool { return i == only }); one != nil && !yield(u.damage, one) {
+				for _, only := range changed {
+					one := slices.Clone(values)
+					one[only] = all[only]
+					if !yield(u.damage, one) {
 						return
 					}
 				}
@@ -86,20 +112,18 @@ func UndoneAll(values []string) iter.Seq2[Damage, []string] {
 	}
 }
 
-// undoIn is the values with some of them undone in one way; nil when that
-// changes nothing.
-func undoIn(values []string, befores [][]string, way int, which func(i int) bool) []string {
-	changed := false
-	all := slices.Clone(values)
+// undoneIn is the values with one way of a damage undone wherever there is that
+// way, and which of them it changes; is: there was one at all.
+func undoneIn(values []string, undone []ways, way int) (all []string, changed []int, is bool) {
+	all = slices.Clone(values)
 	for i := range values {
-		if which(i) && way < len(befores[i]) && befores[i][way] != values[i] {
-			all[i], changed = befores[i][way], true
+		before, has := undone[i](way)
+		is = is || has
+		if has && before != values[i] {
+			all[i], changed = before, append(changed, i)
 		}
 	}
-	if !changed {
-		return nil
-	}
-	return all
+	return all, changed, is
 }
 
 const byteOrderMark = "\uFEFF"
@@ -191,30 +215,35 @@ func lowerHex(escaped string) string {
 // from the beginning.
 const maxBlanks = 8
 
-func plusBack(text string) []string {
-	if !strings.Contains(text, " ") {
-		return nil
+// plusBack puts plus signs in the place of all blanks, and then of every choice.
+func plusBack(text string) ways {
+	blanks := strings.Count(text, " ")
+	last := 0
+	switch {
+	case blanks == 0:
+		last = -1
+	case blanks <= maxBlanks:
+		last = 1<<blanks - 1
 	}
-	before := []string{strings.ReplaceAll(text, " ", "+")}
-	pieces := strings.Split(text, " ")
-	if len(pieces)-1 > maxBlanks {
-		return before
-	}
-	for choice := 1; choice < 1<<(len(pieces)-1); choice++ {
-		var b strings.Builder
-		for i, piece := range pieces {
-			switch {
-			case i == 0:
-			case choice>>(i-1)&1 == 1:
-				b.WriteByte('+')
-			default:
-				b.WriteByte(' ')
-			}
-			b.WriteString(piece)
+	return func(way int) (string, bool) {
+		switch {
+		case way > last:
+			return "", false
+		case way == 0:
+			return strings.ReplaceAll(text, " ", "+"), true
 		}
-		before = append(before, b.String())
+		before, blank := []byte(text), 0
+		for i, c := range before {
+			if c != ' ' {
+				continue
+			}
+			if way>>blank&1 == 1 {
+				before[i] = '+'
+			}
+			blank++
+		}
+		return string(before), true
 	}
-	return before
 }
 
 // transcode undoes conversions between UTF-8 and the charsets that software

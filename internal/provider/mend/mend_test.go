@@ -1,10 +1,12 @@
 package mend
 
 import (
+	"context"
 	"crypto"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
 	"slices"
@@ -174,4 +176,49 @@ func FuzzUndone(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Whoever stops early has paid for what was looked at, not for all the hundreds
+// of texts that there are.
+func TestUndoneIsMadeAsItIsAskedFor(t *testing.T) {
+	text := strings.Repeat("a ", maxBlanks) + strings.Repeat("x", 1<<20)
+	all, blanks := 0, 0
+	made := testing.Benchmark(func(b *testing.B) {
+		for range b.N {
+			for damage := range Undone(text) {
+				if damage == PlusLost {
+					break
+				}
+			}
+		}
+	}).AllocedBytesPerOp()
+	for damage := range Undone(text) {
+		if all++; damage == PlusLost {
+			blanks++
+		}
+	}
+	if blanks != 1<<maxBlanks {
+		t.Errorf("%d choices of %d blanks", blanks, maxBlanks)
+	}
+	if most := int64(all-blanks+2) * int64(len(text)); made > 2*most {
+		t.Errorf("%d bytes were made of a text of %d until the first of %d choices", made, len(text), blanks)
+	}
+}
+
+func TestSearchEnds(t *testing.T) {
+	t.Parallel()
+	s, trials := NewSearch(t.Context()), 0
+	for s.Try(1 << 20) {
+		trials++
+	}
+	if trials < 500 || trials > 512 || s.Unfinished() != fmt.Sprintf("the search was broken off after %d trials", trials) {
+		t.Errorf("%d trials: %s", trials, s.Unfinished())
+	}
+	ctx, end := context.WithCancel(t.Context())
+	if s = NewSearch(ctx); !s.Try(1) || s.Unfinished() != "" {
+		t.Error("a new search may not try anything")
+	}
+	if end(); s.Try(1) || !s.Over() {
+		t.Error("it goes on after its context")
+	}
 }

@@ -26,7 +26,11 @@ func sortedNames(v Value, under string) []string {
 
 // sameNames are the names of v that stand in the list, in v's order.
 func sameNames(v Value, list []string) []string {
-	return slices.DeleteFunc(pathsOf(v, ""), func(path string) bool { return !slices.Contains(list, path) })
+	in := make(map[string]bool, len(list))
+	for _, path := range list {
+		in[path] = true
+	}
+	return slices.DeleteFunc(pathsOf(v, ""), func(path string) bool { return !in[path] })
 }
 
 // SnakeCase is the value with its names written as the providers do: eventType

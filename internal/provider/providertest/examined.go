@@ -28,7 +28,7 @@ func examined(t *testing.T, kit Kit, g Genuine) {
 			req = Mutate(rnd, req)
 		}
 		_, err := kit.Provider.Parse(req)
-		got := examiner.Examine(provider.Exhibit{Request: req, Err: err, Others: []provider.Provider{kit.Provider, kit.Twin, kit.Foreign}})
+		got := examiner.Examine(t.Context(), provider.Exhibit{Request: req, Err: err, Others: []provider.Provider{kit.Provider, kit.Twin, kit.Foreign}})
 		failed := slices.ContainsFunc(got.Steps, func(s provider.Step) bool { return s.State == provider.StepFailed })
 		if failed != (err != nil) || (got.Cause.Code != "") != (err != nil) {
 			t.Errorf("Parse says %v, the examination %+v: %+v", err, got.Cause, got.Steps)

@@ -199,7 +199,7 @@ func (s *Store) Arrivals(ctx context.Context, f row.ArrivalFilter) ([]row.Arriva
 func (s *Store) look(ctx context.Context, work func(*pgx.Conn) error) error {
 	config := s.config.ConnConfig.Copy()
 	config.ValidateConnect, config.OnNotice = nil, nil
-	config.RuntimeParams["application_name"] = applicationName + " doctor"
+	config.RuntimeParams["application_name"] = applicationName + " looking"
 	for name := range settings {
 		delete(config.RuntimeParams, name) // the context bounds it
 	}

@@ -25,11 +25,13 @@ join notifications n on n.fact_key = k.fact_key`
 from unnest($1::text[], $2::text[], $3::text[]) k(provider_id, scope, provider)
 join notifications n on n.provider_id = k.provider_id and n.claim_scope = k.scope and n.provider = k.provider`
 
-	// The row locks hold against whatever does not take the advisory ones.
-	findOrders = `select ` + row.OrderColumns + `
+	seeOrders = `select ` + row.OrderColumns + `
 from unnest($1::text[], $2::text[]) with ordinality k(out_trade_no, merchant, n)
 join orders o on o.out_trade_no = k.out_trade_no and o.merchant = k.merchant
-order by k.n
+order by k.n`
+
+	// The row locks hold against whatever does not take the advisory ones.
+	findOrders = seeOrders + `
 for update of o`
 
 	findPayments = `select ` + row.PaymentColumns + `
@@ -77,27 +79,42 @@ order by w.received_at, w.notification_id, w.idx`
 // find begins a transaction, takes the locks and reads, in one round trip.
 // Parts that want nothing cost nothing.
 func find(ctx context.Context, conn *pgxpool.Conn, want *order.Want) (*order.Found, error) {
-	found := row.NewFound()
 	var batch pgx.Batch
 	batch.Queue(begin)
 	if locks := lockOf(want); len(locks) > 0 {
 		batch.Queue(takeLocks, locks)
 	}
-	queueKnown(&batch, want.FactKeys, found.Known)
-	queueProviders(&batch, want.ProviderKeys, found)
-	keys, txns := keyArrays(want.Orders), txnArrays(want.Txns)
-	queueOrders(&batch, keys, found)
-	queuePayments(&batch, findPaymentsOfOrders, keys, found.Payments)
-	queuePayments(&batch, findPayments, txns, found.Payments)
-	queueRefunds(&batch, findRefundsOfOrders, keys, found)
-	queueRefunds(&batch, findRefunds, refundArrays(want.Refunds), found)
-	queueWaiting(&batch, keys, txns, found)
-	stories := queueStories(&batch, want.Stories)
+	finding := queueAll(&batch, want, findOrders)
 	if err := conn.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, err
 	}
-	found.Stories = told(stories)
-	return found, nil
+	return finding.found(), nil
+}
+
+// finding is what a batch fills.
+type finding struct {
+	*order.Found
+	stories map[order.Key]*order.Story
+}
+
+func (f finding) found() *order.Found {
+	f.Stories = told(f.stories)
+	return f.Found
+}
+
+// queueAll queues the questions of a unit of work; orders is the one for orders.
+func queueAll(batch *pgx.Batch, want *order.Want, ordersBy string) finding {
+	found := row.NewFound()
+	queueKnown(batch, want.FactKeys, found.Known)
+	queueProviders(batch, want.ProviderKeys, found)
+	keys, txns := keyArrays(want.Orders), txnArrays(want.Txns)
+	queueOrders(batch, ordersBy, keys, found)
+	queuePayments(batch, findPaymentsOfOrders, keys, found.Payments)
+	queuePayments(batch, findPayments, txns, found.Payments)
+	queueRefunds(batch, findRefundsOfOrders, keys, found)
+	queueRefunds(batch, findRefunds, refundArrays(want.Refunds), found)
+	queueWaiting(batch, keys, txns, found)
+	return finding{found, queueStories(batch, want.Stories)}
 }
 
 // arrays is a set of keys as unnest reads it: the selective column first.
@@ -157,11 +174,11 @@ func queueProviders(batch *pgx.Batch, keys []order.ProviderKey, found *order.Fou
 	}))
 }
 
-func queueOrders(batch *pgx.Batch, keys arrays, found *order.Found) {
+func queueOrders(batch *pgx.Batch, query string, keys arrays, found *order.Found) {
 	if keys.empty() {
 		return
 	}
-	batch.Queue(findOrders, keys.first, keys.second).Query(scanAll(func(s row.Scanner) error {
+	batch.Queue(query, keys.first, keys.second).Query(scanAll(func(s row.Scanner) error {
 		o, err := row.ScanOrder(s)
 		found.Orders[o.Key] = o
 		return err

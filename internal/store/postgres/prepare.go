@@ -45,7 +45,7 @@ func (s *Store) Prepare(ctx context.Context) (err error) {
 	if s.warnings, err = check(ctx, db); err != nil {
 		return err
 	}
-	if err := migrate(ctx, db, s.lookOnly); err != nil {
+	if err := migrate(ctx, db); err != nil {
 		return err
 	}
 	for _, pool := range s.pools() {
@@ -58,7 +58,7 @@ func (s *Store) Prepare(ctx context.Context) (err error) {
 }
 
 // migrate brings the schema up, one instance after another.
-func migrate(ctx context.Context, db *sql.DB, lookOnly bool) error {
+func migrate(ctx context.Context, db *sql.DB) error {
 	if _, err := db.ExecContext(ctx, `select pg_advisory_lock($1)`, migrationLock); err != nil {
 		return fmt.Errorf("no turn to migrate the schema: %w", err)
 	}
@@ -79,11 +79,8 @@ func migrate(ctx context.Context, db *sql.DB, lookOnly bool) error {
 	if err != nil {
 		return fmt.Errorf("the schema's version cannot be read: %w", err)
 	}
-	if stored > ours {
-		return fmt.Errorf("%w: the database has schema %d, this program knows %d", ErrSchemaNewer, stored, ours)
-	}
-	if lookOnly && stored < ours {
-		return fmt.Errorf("%w: the database has schema %d, this program brings it to %d", row.ErrSchemaOlder, stored, ours)
+	if err := row.CheckSchema(stored, ours); errors.Is(err, ErrSchemaNewer) {
+		return err
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("the schema cannot be brought from %d to %d: %w", stored, ours, err)

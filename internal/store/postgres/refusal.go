@@ -33,6 +33,15 @@ on conflict (id) do nothing`
     window w as (order by turn, id desc rows unbounded preceding)) placed
 where place > $2 or bytes > $3)`
 
+	// The same over all accounts, whether anything comes to them or not. '' has
+	// bounds of its own.
+	trimAllRefusals = `delete from refusals where id in (select id from (
+    select id, account, row_number() over w as place, sum(size) over w as bytes
+    from (select id, account, size, row_number() over (partition by account, code order by id desc) as turn from refusals) ranked
+    window w as (partition by account order by turn, id desc rows unbounded preceding)) placed
+where place > case account when '' then $1::bigint else $2::bigint end or bytes > case account when '' then $3::bigint else $4::bigint end
+order by id limit $5)`
+
 	pruneRefusals = `delete from refusals where id in (select id from refusals where received_at < $1 order by id limit $2)`
 
 	oneRefusal = `select ` + row.RefusalColumns + `, r.header, r.body from refusals r where r.id = $1`
@@ -64,23 +73,32 @@ func (s *Store) KeepRefusals(ctx context.Context, rows []refusal.Refusal, bounds
 	return s.on(ctx, s.keepers, func(conn *pgxpool.Conn) error { return conn.SendBatch(ctx, &batch).Close() })
 }
 
+// TrimRefusals removes what is beyond the bounds. See refusal.Store.
+func (s *Store) TrimRefusals(ctx context.Context, bounds refusal.Bounds, limit int) (int, error) {
+	return s.removeRefusals(ctx, trimAllRefusals, bounds.Unknown.Count, bounds.Account.Count, bounds.Unknown.Bytes, bounds.Account.Bytes, limit)
+}
+
 // PruneRefusals removes old refusals. See refusal.Store.
 func (s *Store) PruneRefusals(ctx context.Context, before time.Time, limit int) (int, error) {
-	var pruned int64
+	return s.removeRefusals(ctx, pruneRefusals, before.UnixMicro(), limit)
+}
+
+func (s *Store) removeRefusals(ctx context.Context, statement string, args ...any) (int, error) {
+	var removed int64
 	err := s.on(ctx, s.keepers, func(conn *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, lockRefusals, refusalLock); err != nil {
 				return err
 			}
-			tag, err := tx.Exec(ctx, pruneRefusals, before.UnixMicro(), limit)
-			pruned = tag.RowsAffected()
+			tag, err := tx.Exec(ctx, statement, args...)
+			removed = tag.RowsAffected()
 			return err
 		})
 	})
 	if err != nil {
 		return 0, err
 	}
-	return int(pruned), nil
+	return int(removed), nil
 }
 
 // Refusals lists refusals, newest first; limits as for Orders.

@@ -31,8 +31,6 @@ type Options struct {
 	Committers int // DefaultCommitters when 0
 	// Subscriptions names the endpoints of an event; may be nil.
 	Subscriptions row.Subscriptions
-	// LookOnly: Prepare changes no schema.
-	LookOnly bool
 }
 
 // Store is a PostgreSQL database. It is safe for concurrent use.
@@ -40,7 +38,6 @@ type Store struct {
 	config        *pgxpool.Config
 	committers    int
 	subscriptions row.Subscriptions
-	lookOnly      bool
 	notices       *pgxpool.Pool // units of work of notifications, and the beat
 	writers       *pgxpool.Pool // whatever else writes
 	lookers       *pgxpool.Pool // the look-ups before a unit: is it a repeat?
@@ -69,7 +66,7 @@ func Open(url string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the store's URL cannot be read: %w", err) // the driver leaves the password out
 	}
-	s := &Store{config: settle(config), committers: opts.Committers, subscriptions: opts.Subscriptions, lookOnly: opts.LookOnly}
+	s := &Store{config: settle(config), committers: opts.Committers, subscriptions: opts.Subscriptions}
 	if s.committers <= 0 {
 		s.committers = DefaultCommitters
 	}

@@ -9,6 +9,7 @@ package row
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -19,6 +20,18 @@ var ErrSchemaNewer = errors.New("the database's schema is newer than this progra
 // ErrSchemaOlder: the database waits for a migration, and whoever asked only
 // wanted to look.
 var ErrSchemaOlder = errors.New("the database's schema is older than this program")
+
+// CheckSchema says whether a database can be read as it lies. Errors:
+// ErrSchemaNewer, ErrSchemaOlder.
+func CheckSchema(stored, ours int64) error {
+	switch {
+	case stored > ours:
+		return fmt.Errorf("%w: the database has schema %d, this program knows %d", ErrSchemaNewer, stored, ours)
+	case stored < ours:
+		return fmt.Errorf("%w: the database has schema %d, this program brings it to %d", ErrSchemaOlder, stored, ours)
+	}
+	return nil
+}
 
 // Scanner is a row of either driver.
 type Scanner interface{ Scan(dest ...any) error }

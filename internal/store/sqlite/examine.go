@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 	"modernc.org/sqlite"
@@ -56,14 +54,13 @@ func (s *Store) Examine(ctx context.Context) (row.Examination, error) {
 	}
 	e.Disk, e.ReadOnly = disk, cannotWrite(path, disk)
 	e.Settings = append(e.Settings, onFileSystem(path))
+	settings := e.Settings
 	err = s.look(ctx, func(db lookedAt) error {
-		var journal string
-		if err := db.QueryRowContext(ctx, "pragma journal_mode").Scan(&journal); err != nil {
+		journal, err := db.journal(ctx)
+		if err != nil {
 			return err
 		}
-		if !db.asItLies { // then every mode is said to be "delete"
-			e.Settings = append(e.Settings, journalIs(journal))
-		}
+		e.Settings = append(slices.Clone(settings), journalIs(journal))
 		if err := db.QueryRowContext(ctx, databaseIs).Scan(&e.Bytes); err != nil {
 			return err
 		}
@@ -124,6 +121,7 @@ func cannotWrite(path string, d *row.Disk) string {
 // each. See store.Checkup.
 func (s *Store) Integrity(ctx context.Context) (faults []string, err error) {
 	err = s.look(ctx, func(db lookedAt) error {
+		faults = nil
 		rows, err := db.QueryContext(ctx, quickCheck)
 		if err != nil {
 			return err
@@ -169,6 +167,7 @@ func (s *Store) Arrivals(ctx context.Context, f row.ArrivalFilter) ([]row.Arriva
 		return nil, err
 	}
 	err = s.look(ctx, func(db lookedAt) error {
+		all = all[:0]
 		read := func(query string, args ...any) error {
 			rows, err := db.QueryContext(ctx, query, args...)
 			if err != nil {
@@ -186,61 +185,6 @@ func (s *Store) Arrivals(ctx context.Context, f row.ArrivalFilter) ([]row.Arriva
 		return read(newestArrivals, f.Account, f.First(), f.Newest)
 	})
 	return all, translate(err)
-}
-
-// lookedAt is the file, opened for reading alone.
-type lookedAt struct {
-	*sql.DB
-	asItLies bool // without looking for a log
-}
-
-// look opens the file for reading alone, beside whoever writes it. Readers of a
-// write-ahead log share memory through a file beside the database. Where that
-// cannot be made, on a full or read-only disk, nobody can be writing either; with
-// nothing in the log the file is whole, and is read as it lies.
-func (s *Store) look(ctx context.Context, work func(lookedAt) error) error {
-	path, err := filepath.EvalSymlinks(s.path)
-	if err != nil {
-		return err
-	}
-	// The driver would say "unable to open" to whatever is wrong.
-	if err := unix.Access(path, unix.R_OK); err != nil {
-		return fmt.Errorf("%s cannot be read: %w", path, err)
-	}
-	db, err := sql.Open(driverName, lookDSN(path))
-	if err != nil {
-		return err
-	}
-	var pages int64 // the first read is what needs the shared memory
-	err = db.QueryRowContext(ctx, "pragma page_count").Scan(&pages)
-	asItLies := err != nil && ctx.Err() == nil && !damaged(err) && logIsEmpty(path)
-	switch {
-	case asItLies:
-		_ = db.Close() // it could not be used
-		if db, err = sql.Open(driverName, lookDSN(path, "immutable")); err != nil {
-			return err
-		}
-	case err != nil:
-		return errors.Join(err, db.Close())
-	}
-	db.SetMaxOpenConns(1)
-	return errors.Join(work(lookedAt{db, asItLies}), db.Close())
-}
-
-func logIsEmpty(path string) bool {
-	stat, err := os.Stat(path + "-wal")
-	return errors.Is(err, fs.ErrNotExist) || err == nil && stat.Size() == 0
-}
-
-// lookDSN sets nothing in the file.
-func lookDSN(path string, flags ...string) string {
-	u := url.URL{Scheme: "file", OmitHost: true, Path: path}
-	values := url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeoutMS), "query_only(1)"}}
-	for _, f := range flags {
-		values.Set(f, "1")
-	}
-	u.RawQuery = values.Encode()
-	return u.String()
 }
 
 // damaged says that the file is no sound database, which is an answer.

@@ -66,21 +66,24 @@ cross join notifications n on n.id = w.notification_id
 order by w.received_at, w.notification_id, w.idx`
 )
 
+// eacher runs a query on a unit or on a moment.
+type eacher func(scan func(*sql.Rows) error, query string, args ...any) error
+
 // find reads what a unit of work wants to see. Parts that want nothing cost
 // nothing.
-func (u *unit) find(want *order.Want) (*order.Found, error) {
+func (each eacher) find(want *order.Want) (*order.Found, error) {
 	found := row.NewFound()
 	keys, txns := keySet(want.Orders), txnSet(want.Txns)
 	err := firstError(
-		func() error { return findAllKnown(u.each, want.FactKeys, found.Known) },
-		func() error { return u.findProviders(want.ProviderKeys, found) },
-		func() error { return u.findOrders(keys, found) },
-		func() error { return findAllPayments(u.each, findPaymentsOfOrders, keys, found.Payments) },
-		func() error { return findAllPayments(u.each, findPayments, txns, found.Payments) },
-		func() error { return u.findRefunds(findRefundsOfOrders, keys, found) },
-		func() error { return u.findRefunds(findRefunds, refundSet(want.Refunds), found) },
-		func() error { return u.findWaiting(keys, txns, found) },
-		func() error { return u.findStories(want.Stories, found) },
+		func() error { return findAllKnown(each, want.FactKeys, found.Known) },
+		func() error { return each.findProviders(want.ProviderKeys, found) },
+		func() error { return each.findOrders(keys, found) },
+		func() error { return findAllPayments(each, findPaymentsOfOrders, keys, found.Payments) },
+		func() error { return findAllPayments(each, findPayments, txns, found.Payments) },
+		func() error { return each.findRefunds(findRefundsOfOrders, keys, found) },
+		func() error { return each.findRefunds(findRefunds, refundSet(want.Refunds), found) },
+		func() error { return each.findWaiting(keys, txns, found) },
+		func() error { return each.findStories(want.Stories, found) },
 	)
 	return found, err
 }
@@ -93,9 +96,6 @@ func firstError(steps ...func() error) error {
 	}
 	return nil
 }
-
-// eacher runs a query on a unit or on a moment.
-type eacher func(scan func(*sql.Rows) error, query string, args ...any) error
 
 func findAllKnown(each eacher, keys []order.FactKey, into map[order.FactKey]order.Ref) error {
 	set := make([]string, 0, len(keys))
@@ -123,7 +123,7 @@ func findAllPayments(each eacher, query, set string, into map[order.TxnKey]order
 	}, query, set)
 }
 
-func (u *unit) findProviders(keys []order.ProviderKey, found *order.Found) error {
+func (each eacher) findProviders(keys []order.ProviderKey, found *order.Found) error {
 	var set [][3]string
 	for _, k := range row.ProviderKeys(keys) {
 		set = append(set, [3]string{k.Provider, k.Scope, k.ProviderID})
@@ -131,40 +131,40 @@ func (u *unit) findProviders(keys []order.ProviderKey, found *order.Found) error
 	if len(set) == 0 {
 		return nil
 	}
-	return u.each(func(rows *sql.Rows) error {
+	return each(func(rows *sql.Rows) error {
 		key, ref, err := row.ScanProvider(rows)
 		found.Providers[key] = ref
 		return err
 	}, findProviders, jsonText(set))
 }
 
-func (u *unit) findOrders(set string, found *order.Found) error {
+func (each eacher) findOrders(set string, found *order.Found) error {
 	if set == "" {
 		return nil
 	}
-	return u.each(func(rows *sql.Rows) error {
+	return each(func(rows *sql.Rows) error {
 		o, err := row.ScanOrder(rows)
 		found.Orders[o.Key] = o
 		return err
 	}, findOrders, set)
 }
 
-func (u *unit) findRefunds(query, set string, found *order.Found) error {
+func (each eacher) findRefunds(query, set string, found *order.Found) error {
 	if set == "" {
 		return nil
 	}
-	return u.each(func(rows *sql.Rows) error {
+	return each(func(rows *sql.Rows) error {
 		r, err := row.ScanRefund(rows)
 		found.Refunds[r.RefundKey] = r
 		return err
 	}, query, set)
 }
 
-func (u *unit) findWaiting(keys, txns string, found *order.Found) error {
+func (each eacher) findWaiting(keys, txns string, found *order.Found) error {
 	if keys == "" && txns == "" {
 		return nil
 	}
-	return u.each(func(rows *sql.Rows) error {
+	return each(func(rows *sql.Rows) error {
 		w, err := row.ScanWaiting(rows)
 		found.Waiting = append(found.Waiting, w)
 		return err

@@ -47,11 +47,6 @@ func (s *Store) Prepare(ctx context.Context) (err error) {
 		}
 		err = errors.Join(err, s.letGo())
 	}()
-	if s.lookOnly {
-		if _, err := os.Stat(s.path); err != nil {
-			return err
-		}
-	}
 	if err := s.makeFile(); err != nil {
 		return err
 	}
@@ -66,7 +61,7 @@ func (s *Store) Prepare(ctx context.Context) (err error) {
 	if err := check(ctx, db); err != nil {
 		return err
 	}
-	if err := migrate(ctx, db, s.lookOnly); err != nil {
+	if err := migrate(ctx, db); err != nil {
 		return err
 	}
 	if s.reader, err = openReader(ctx, s.path, readers); err != nil {
@@ -174,7 +169,7 @@ func numbers(version string) []int {
 }
 
 // migrate brings the schema up. The lock beside the file keeps others away.
-func migrate(ctx context.Context, db *sql.DB, lookOnly bool) error {
+func migrate(ctx context.Context, db *sql.DB) error {
 	steps, err := fs.Sub(migrations.SQLite, "sqlite")
 	if err != nil {
 		return err
@@ -188,11 +183,8 @@ func migrate(ctx context.Context, db *sql.DB, lookOnly bool) error {
 	if err != nil {
 		return fmt.Errorf("the schema's version cannot be read: %w", err)
 	}
-	if stored > ours {
-		return fmt.Errorf("%w: the database has schema %d, this program knows %d", ErrSchemaNewer, stored, ours)
-	}
-	if lookOnly && stored < ours {
-		return fmt.Errorf("%w: the database has schema %d, this program brings it to %d", row.ErrSchemaOlder, stored, ours)
+	if err := row.CheckSchema(stored, ours); errors.Is(err, ErrSchemaNewer) {
+		return err
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("the schema cannot be brought from %d to %d: %w", stored, ours, err)

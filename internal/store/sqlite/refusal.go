@@ -24,6 +24,15 @@ on conflict (id) do nothing`
     window w as (order by turn, id desc rows unbounded preceding))
 where place > ?2 or bytes > ?3)`
 
+	// The same over all accounts, whether anything comes to them or not. '' has
+	// bounds of its own.
+	trimAllRefusals = `delete from refusals where id in (select id from (
+    select id, account, row_number() over w as place, sum(size) over w as bytes
+    from (select id, account, size, row_number() over (partition by account, code order by id desc) as turn from refusals)
+    window w as (partition by account order by turn, id desc rows unbounded preceding))
+where place > case account when '' then ?1 else ?2 end or bytes > case account when '' then ?3 else ?4 end
+order by id limit ?5)`
+
 	pruneRefusals = `delete from refusals where id in (select id from refusals where received_at < ?1 order by id limit ?2)`
 
 	oneRefusal = `select ` + row.RefusalColumns + `, r.header, r.body from refusals r where r.id = ?1`
@@ -62,17 +71,26 @@ func (s *Store) KeepRefusals(ctx context.Context, rows []refusal.Refusal, bounds
 	})
 }
 
+// TrimRefusals removes what is beyond the bounds. See refusal.Store.
+func (s *Store) TrimRefusals(ctx context.Context, bounds refusal.Bounds, limit int) (int, error) {
+	return s.removeRefusals(ctx, trimAllRefusals, bounds.Unknown.Count, bounds.Account.Count, bounds.Unknown.Bytes, bounds.Account.Bytes, limit)
+}
+
 // PruneRefusals removes old refusals. See refusal.Store.
 func (s *Store) PruneRefusals(ctx context.Context, before time.Time, limit int) (int, error) {
-	var pruned int64
+	return s.removeRefusals(ctx, pruneRefusals, before.UnixMicro(), limit)
+}
+
+func (s *Store) removeRefusals(ctx context.Context, statement string, args ...any) (int, error) {
+	var removed int64
 	err := s.write(ctx, func(u *unit) (err error) {
-		pruned, err = u.exec(pruneRefusals, before.UnixMicro(), limit)
+		removed, err = u.exec(statement, args...)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return int(pruned), nil
+	return int(removed), nil
 }
 
 // Refusals lists refusals, newest first; limits as for Orders.

@@ -27,8 +27,6 @@ type Options struct {
 	Holder string
 	// Subscriptions names the endpoints of an event; may be nil.
 	Subscriptions row.Subscriptions
-	// LookOnly: Prepare makes no file and changes no schema.
-	LookOnly bool
 	// Disk asks the file system that a path lies on; nil: the system's own way.
 	Disk func(path string) (*row.Disk, error)
 }
@@ -38,7 +36,6 @@ type Store struct {
 	path          string
 	holder        string
 	subscriptions row.Subscriptions
-	lookOnly      bool
 	turn          chan struct{} // holds one token while somebody writes
 	least         uint64        // bytes that must be free on the disk
 	disk          func(path string) (*row.Disk, error)
@@ -72,7 +69,7 @@ func Open(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions, lookOnly: opts.LookOnly,
+	s := &Store{path: absolute, holder: opts.Holder, subscriptions: opts.Subscriptions,
 		turn: make(chan struct{}, 1), least: leastFreeBytes, disk: opts.Disk}
 	if s.disk == nil {
 		s.disk = statDisk

@@ -134,7 +134,7 @@ func (s *Store) Capture(ctx context.Context, id string) (order.Capture, time.Tim
 
 // findStories reads the lists that an answer shows besides what the unit
 // decides about.
-func (u *unit) findStories(keys []order.Key, found *order.Found) error {
+func (each eacher) findStories(keys []order.Key, found *order.Found) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -142,8 +142,8 @@ func (u *unit) findStories(keys []order.Key, found *order.Found) error {
 	for _, key := range row.Keys(keys) {
 		var story order.Story
 		err := firstError(
-			func() error { return collect(u.each, row.ScanEvent, &story.Events, storyEvents, key) },
-			func() error { return collect(u.each, scanNotification, &story.Notifications, storyNotifications, key) },
+			func() error { return collect(each, row.ScanEvent, &story.Events, storyEvents, key) },
+			func() error { return collect(each, scanNotification, &story.Notifications, storyNotifications, key) },
 		)
 		if err != nil {
 			return err

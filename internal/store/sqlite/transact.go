@@ -21,7 +21,7 @@ func (s *Store) Transact(ctx context.Context, want order.Want, decide func(*orde
 	}
 	var refused error
 	err := s.write(ctx, func(u *unit) error {
-		found, err := u.find(&want)
+		found, err := eacher(u.each).find(&want)
 		if err != nil {
 			return err
 		}

@@ -83,3 +83,37 @@ func arrivalsAreRead(t *testing.T, db store.DB) {
 		same(t, fmt.Sprintf("arrivals by %+v", c.f), got, want)
 	}
 }
+
+// findsBeside: what is found from outside is what the unit found that holds the
+// locks meanwhile, and nobody waits for anybody.
+func findsBeside(t *testing.T, db store.DB) {
+	if found, err := db.FindBeside(t.Context(), all()); err != nil || len(found.Orders)+len(found.Known)+len(found.Payments) != 0 {
+		t.Errorf("of an empty store: %+v, %v", found, err)
+	}
+	first, second := one(), two()
+	put(t, db, &first)
+	want := all()
+	want.Stories = []order.Key{key("T1")}
+	var inside, outside *order.Found
+	err := db.Transact(t.Context(), want, func(found *order.Found) (*order.Changes, error) {
+		var err error
+		inside = found
+		outside, err = db.FindBeside(t.Context(), want)
+		return &second, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(inside.Orders) == 0 || len(inside.Known) == 0 || len(inside.Stories[key("T1")].Events) == 0 {
+		t.Fatalf("the unit found too little to compare: %+v", inside)
+	}
+	same(t, "from outside", outside, inside)
+	again, err := db.FindBeside(t.Context(), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "after the commit", again, find(t, db, want))
+	if _, err := db.FindBeside(t.Context(), order.Want{Orders: []order.Key{{Merchant: "m", OutTradeNo: "\x00"}}}); err == nil {
+		t.Error("a key that no column can hold was looked for")
+	}
+}

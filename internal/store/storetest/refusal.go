@@ -172,16 +172,11 @@ func floodKeepsSomeOfEach(t *testing.T, db store.DB) {
 			t.Errorf("%+v keeps %s, want %s", f, got, want)
 		}
 	}
-	// Bounds that were lowered hold from the next one on; none is a bound, too.
+	// Bounds that were lowered hold from the next one on.
 	bounds.Account.Count = 3
 	keep(t, db, bounds, next("a", "flood"))
 	if got := strings.Join(keptIDs(t, db, refusal.Filter{Account: "a"}), " "); got != "165 3 1" {
 		t.Errorf("a lower bound keeps %s", got)
-	}
-	bounds.Account.Count = 0
-	keep(t, db, bounds, next("a", "flood"))
-	if got := keptIDs(t, db, refusal.Filter{Account: "a"}); len(got) != 0 {
-		t.Errorf("no bound keeps %v", got)
 	}
 }
 
@@ -207,6 +202,15 @@ func refusalsStayWithinBounds(t *testing.T, db store.DB) {
 				rt.Fatal(err)
 			}
 			all = withinBounds(append(all, rows...), bounds)
+		}
+		if rapid.Bool().Draw(rt, "lowered") { // with nothing that comes after it
+			bounds.Account.Count, bounds.Unknown.Count = rapid.IntRange(0, 4).Draw(rt, "count left"), rapid.IntRange(0, 2).Draw(rt, "left of strangers'")
+			bounds.Account.Bytes = rapid.Int64Range(0, 4000).Draw(rt, "bytes left")
+			left := withinBounds(all, bounds)
+			if n, err := db.TrimRefusals(context.Background(), bounds, 1000); err != nil || n != len(all)-len(left) {
+				rt.Fatalf("%d were removed, %v, of %d all but %d", n, err, len(all), len(left))
+			}
+			all = left
 		}
 		var want []string
 		for _, r := range all {
@@ -288,6 +292,37 @@ func refusalsArePruned(t *testing.T, db store.DB) {
 	prune(start.Add(4*time.Second), 2, 0)
 	if got := strings.Join(keptIDs(t, db, refusal.Filter{}), " "); got != "5 4" {
 		t.Errorf("left: %s", got)
+	}
+}
+
+// Bounds hold for what is there, too: for an account to which nothing comes any
+// more, in pieces that make nobody wait, the oldest first.
+func refusalsAreTrimmed(t *testing.T, db store.DB) {
+	for i := range 5 {
+		keep(t, db, roomy, aRefusal(2*i+1, account, "wx.signature"), aRefusal(2*i+2, "", "edge.no_account"))
+	}
+	trim := func(bounds refusal.Bounds, limit, want int) {
+		t.Helper()
+		if n, err := db.TrimRefusals(t.Context(), bounds, limit); err != nil || n != want {
+			t.Errorf("TrimRefusals(%v, %d) = %d, %v, want %d", bounds, limit, n, err, want)
+		}
+	}
+	trim(roomy, 10, 0)
+	lower := roomy
+	lower.Account.Count, lower.Unknown.Count = 4, 2
+	trim(lower, 3, 3)
+	if got := strings.Join(keptIDs(t, db, refusal.Filter{}), " "); got != "10 9 8 7 6 5 3" {
+		t.Errorf("the oldest go first: %s", got)
+	}
+	trim(lower, 3, 1)
+	trim(lower, 3, 0)
+	if got := strings.Join(keptIDs(t, db, refusal.Filter{}), " "); got != "10 9 8 7 5 3" {
+		t.Errorf("left: %s", got)
+	}
+	trim(refusal.Bounds{Account: roomy.Account}, 10, 2)
+	trim(refusal.Bounds{}, 10, 4)
+	if got := keptIDs(t, db, refusal.Filter{}); len(got) != 0 {
+		t.Errorf("nothing is to be kept: %v", got)
 	}
 }
 

@@ -51,6 +51,7 @@ var alone = []testCase{
 	{"a unit finds what its transactions and refunds name", findsByTxn},
 	{"a unit finds the facts that wait", findsWaiting},
 	{"a unit that wants nothing finds nothing", findsNothing},
+	{"who looks from outside finds what a unit does, and waits for none", findsBeside},
 
 	{"a revision is met or the race is lost", revisionIsCompared},
 	{"a lost race writes nothing", lostRaceWritesNothing},
@@ -107,6 +108,7 @@ var alone = []testCase{
 	{"a flood of one code leaves some of each", floodKeepsSomeOfEach},
 	{"refused requests stay within their bounds", refusalsStayWithinBounds},
 	{"old refused requests are removed", refusalsArePruned},
+	{"refused requests beyond lowered bounds are removed", refusalsAreTrimmed},
 	{"a prepared store can be prepared again", preparesTwice},
 	{"the beat is written", beats},
 	{"a sound store is found sound, and left as it was", soundStoreIsSound},
