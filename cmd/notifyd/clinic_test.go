@@ -39,7 +39,7 @@ type clinic struct {
 	served *served
 	asked  []string // what doctor is told besides
 	now    func() time.Time
-	disk   store.Disk
+	disk   *store.Disk // nil: the one on which it lies
 }
 
 // illness says what is wrong with an installation. The zero value is nothing.
@@ -51,6 +51,7 @@ type illness struct {
 	proxy       func(http.Handler) http.Handler
 	leafOnly    bool // the proxy sends its own certificate alone
 	noServer    bool
+	options     string // further ones, in YAML
 }
 
 func admit(t *testing.T, ill illness) *clinic {
@@ -61,7 +62,7 @@ func admit(t *testing.T, ill illness) *clinic {
 	if ill.certificate == nil {
 		ill.certificate = forge.WechatCertificatePEM()
 	}
-	c := &clinic{shop: newShop(t, ill.store), now: time.Now, disk: store.Disk{Path: "/data", FreeBytes: 1 << 40}}
+	c := &clinic{shop: newShop(t, ill.store), now: time.Now, disk: &store.Disk{Path: "/data", FreeBytes: 1 << 40}}
 	chain, root := authority(t)
 	if ill.leafOnly {
 		chain.Certificate = chain.Certificate[:1]
@@ -91,7 +92,7 @@ accounts:
     api_v3_key: %q
     certificates: [{file: wechat.pem}]
   - {name: alipay, provider: alipay, app_id: "2021000000000001", public_keys: [{file: alipay.pem}]}
-`, c.proxy.URL, ill.store, forge.WechatV3Key))
+%s`, c.proxy.URL, ill.store, forge.WechatV3Key, ill.options))
 	for name, text := range ill.files {
 		c.write(t, name, text)
 	}
@@ -152,8 +153,10 @@ func (c *clinic) doctor(t *testing.T, args ...string) (int, doctorReport) {
 // runUntil runs the command until it ends or ctx does.
 func (c *clinic) runUntil(ctx context.Context, args ...string) (code int, out, said string) {
 	var o, e bytes.Buffer
-	a := &app{stdio: stdio{in: strings.NewReader(""), out: &o, err: &e}, env: noEnv, now: c.now,
-		disk: func(string) (*store.Disk, error) { d := c.disk; return &d, nil }}
+	a := &app{stdio: stdio{in: strings.NewReader(""), out: &o, err: &e}, env: noEnv, now: c.now}
+	if c.disk != nil {
+		a.disk = func(string) (*store.Disk, error) { d := *c.disk; return &d, nil }
+	}
 	args = append([]string{"doctor", "--config", c.file, "--ca", filepath.Join(c.dir, "root.pem")}, append(c.asked, args...)...)
 	code = a.run(ctx, args)
 	return code, o.String(), e.String()

@@ -96,6 +96,9 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags) error {
 func (a *app) patient(f *doctorFlags, conf *config.Config) (*doctor.Patient, error) {
 	p := &doctor.Patient{Now: a.now, Mark: strings.ToLower(newID("doctor")), FirstID: firstID, ClockPeer: f.clockPeer,
 		IntegrityTime: f.integrity, StoreURL: conf.StoreForPeople()}
+	if conf.Refused.Keep == 0 {
+		p.NoKept = "nothing is kept of what is refused: refused.keep is 0"
+	}
 	roots, err := f.roots()
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ const (
 func (f *doctorFlags) accountsOf(conf *config.Config, built map[string]account, report *config.Report) ([]doctor.Account, error) {
 	var all []doctor.Account
 	for _, c := range conf.Accounts {
-		a := doctor.Account{Name: c.Name, Provider: built[c.Name].Provider}
+		a := doctor.Account{Name: c.Name, Provider: built[c.Name].Provider, NoURL: "set public_url, or give --url: the URL is not known"}
 		if conf.PublicURL != "" {
 			a.URL = conf.NotifyURL(c.Name)
 		}
@@ -44,7 +44,7 @@ func (f *doctorFlags) nameURLs(all []doctor.Account) error {
 	}
 	if len(f.urls) > 0 {
 		for i := range all {
-			all[i].URL = "" // only what was named is called
+			all[i].URL, all[i].NoURL = "", "--url names others: only what it names is called"
 		}
 	}
 	for _, raw := range f.urls {

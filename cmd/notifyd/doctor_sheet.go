@@ -58,13 +58,12 @@ func (s *doctorSheet) flush() {
 	s.write(one)
 }
 
-// statusColours are those of a terminal.
-var statusColours = map[doctor.Status]string{doctor.OK: "32", doctor.Warn: "33", doctor.Fail: "31", doctor.Skipped: "2"}
+var statusColours = map[doctor.Status]string{doctor.OK: green, doctor.Warn: yellow, doctor.Fail: red, doctor.Skipped: dim}
 
 func (s *doctorSheet) write(l doctor.Line) {
 	status := fmt.Sprintf("%-7s", l.Status)
 	if s.colour(s.out) {
-		status = "\x1b[" + statusColours[l.Status] + "m" + status + "\x1b[0m"
+		status = inColour(statusColours[l.Status], status)
 	}
 	subject := ""
 	if l.Subject != "" {

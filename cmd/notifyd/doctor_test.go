@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/notifyd/notifyd/internal/provider/forge"
+	"github.com/notifyd/notifyd/internal/store"
 	"github.com/notifyd/notifyd/internal/store/postgres/pgtest"
 )
 
@@ -20,6 +21,7 @@ func TestDoctorInventsNothing(t *testing.T) {
 	peer := elsewhere(t, func(http.ResponseWriter, *http.Request) {}) // with a right Date
 	for name, url := range map[string]string{"sqlite": "", "postgres": pgtest.Empty(t)} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := admit(t, illness{store: url})
 			for range 2 {
 				code, r := c.doctor(t, "--clock-peer", peer)
@@ -75,31 +77,39 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			w.Header().Set("Date", time.Now().Add(-10*time.Minute).UTC().Format(http.TimeFormat))
 		}
 		expired = forge.PlatformKey.CertificatePEM(forge.Cert{SerialHex: "77", NotAfter: time.Now().Add(-time.Hour)})
+		one     = func(c *clinic) []string { return []string{"--url", c.proxy.URL + "/notify/wechat"} } // each is waited for
 		own     = map[string][]byte{"alipay.pem": forge.MerchantKey.PublicPEM(), "app_private_key.pem": forge.MerchantKey.PrivatePEM()}
 	)
+	well := admit(t, illness{}) // for all that is planted without a server of its own
 	for _, c := range []struct {
 		name, check string
-		ill         illness
+		ill         *illness // nil: well, but for what is planted
 		plant       func(*clinic) []string
 	}{
-		{"the clock of a named peer", "clock.peer", illness{}, func(*clinic) []string { return []string{"--clock-peer", elsewhere(t, wrongDate)} }},
-		{"an expired key", "keys.expiry", illness{certificate: expired}, nil},
-		{"the merchant's own key", "keys.own", illness{files: own}, nil},
-		{"a redirecting proxy", "url.redirect", illness{proxy: redirect}, nil},
-		{"a login page", "url.login", illness{proxy: login}, nil},
-		{"a proxy that changes bodies", "url.body", illness{proxy: escapes}, nil},
-		{"a read-only disk", "store.writable", illness{}, func(c *clinic) []string { c.disk.ReadOnly = true; return nil }},
-		{"a full disk", "store.space", illness{}, func(c *clinic) []string { c.disk.FreeBytes = 1 << 20; return nil }},
-		{"an http URL", "url.https", illness{}, func(c *clinic) []string { return []string{"--url", c.served.public + "/notify/wechat"} }},
-		{"a query in the URL", "url.query", illness{}, func(c *clinic) []string { return []string{"--url", c.proxy.URL + "/notify/alipay?shop=1"} }},
-		{"a silent account", "silence", illness{lastHeard: 3 * 24 * time.Hour}, nil},
+		{"the clock of a named peer", "clock.peer", nil, func(*clinic) []string { return []string{"--clock-peer", elsewhere(t, wrongDate)} }},
+		{"an expired key", "keys.expiry", &illness{certificate: expired}, nil},
+		{"the merchant's own key", "keys.own", &illness{files: own}, nil},
+		{"a redirecting proxy", "url.redirect", &illness{proxy: redirect}, one},
+		{"a login page", "url.login", &illness{proxy: login}, one},
+		{"a proxy that changes bodies", "url.body", &illness{proxy: escapes}, nil},
+		{"a read-only disk", "store.writable", nil, func(c *clinic) []string {
+			c.disk = &store.Disk{Path: "/data", FreeBytes: 1 << 40, ReadOnly: true}
+			return nil
+		}},
+		{"a full disk", "store.space", nil, func(c *clinic) []string { c.disk = &store.Disk{Path: "/data", FreeBytes: 1 << 20}; return nil }},
+		{"an http URL", "url.https", nil, func(c *clinic) []string { return []string{"--url", c.served.public + "/notify/wechat"} }},
+		{"a query in the URL", "url.query", nil, func(c *clinic) []string { return []string{"--url", c.proxy.URL + "/notify/alipay?shop=1"} }},
+		{"a silent account", "silence", &illness{lastHeard: 3 * 24 * time.Hour}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // most of the time nothing is done but wait
-			clinic := admit(t, c.ill)
+			clinic := *well
+			if c.ill != nil {
+				clinic = *admit(t, *c.ill)
+			}
 			var args []string
 			if c.plant != nil {
-				args = c.plant(clinic)
+				args = c.plant(&clinic)
 			}
 			code, r := clinic.doctor(t, args...)
 			if code != exitUnhealthy || r.OK || unwell(r) != c.check {
@@ -116,6 +126,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 
 // A database whose commits may be lost, and one whose clock is another.
 func TestDoctorFindsPlantedFaultsOfPostgres(t *testing.T) {
+	t.Parallel()
 	c := admit(t, illness{store: pgtest.Start(t, "fsync=off", "synchronous_commit=off").URL("postgres")})
 	if code, r := c.doctor(t); code != exitUnhealthy || unwell(r) != "store.durability" {
 		t.Errorf("fsync and synchronous_commit off: exit code %d, found %q\n%+v", code, unwell(r), r.Lines)
@@ -151,25 +162,27 @@ func TestDoctorFindsWhatElseIsInTheWay(t *testing.T) {
 	for _, c := range []struct {
 		name, check string
 		ill         illness
-		change      func(*clinic)
+		text        string // of each account's line
 	}{
-		{"a chain without its intermediate", "url.chain", illness{leafOnly: true}, nil},
-		{"a proxy that drops headers", "url.headers", illness{proxy: dropped}, nil},
-		{"a proxy that puts pages in the place of our answers", "url.reach", illness{proxy: pages}, nil},
-		{"something that accepts everything", "url.reach", illness{proxy: accepts}, nil},
-		{"a proxy that leads to another account", "url.reach", illness{proxy: elsewhere}, nil},
-		{"a disk in memory", "store.durability", illness{}, func(c *clinic) { c.disk.InMemory = true }},
-		{"a certificate that ends soon", "keys.expiry", illness{certificate: forge.PlatformKey.CertificatePEM(forge.Cert{SerialHex: "77", NotAfter: time.Now().Add(20 * time.Hour)})}, nil},
-		{"an account that is quieter than usual", "silence", illness{lastHeard: 13 * time.Hour}, nil},
+		{"a chain without its intermediate", "url.chain", illness{leafOnly: true}, "not the ones between it and the root"},
+		{"a proxy that drops headers", "url.headers", illness{proxy: dropped}, "Wechatpay-Serial"},
+		{"a proxy that puts pages in the place of our answers", "url.reach", illness{proxy: pages}, "the message came here, but"},
+		{"something that accepts everything", "url.reach", illness{proxy: accepts}, "accepted a message that proves nothing (200)"},
+		{"a proxy that leads to another account", "url.reach", illness{proxy: elsewhere}, "the message came to the account wechat, not to alipay"},
+		{"a certificate that ends soon", "keys.expiry", illness{certificate: forge.PlatformKey.CertificatePEM(forge.Cert{SerialHex: "77", NotAfter: time.Now().Add(20 * time.Hour)})}, "ends within 1 day"},
+		{"an account that is quieter than usual", "silence", illness{lastHeard: 13 * time.Hour}, "nothing came for 13h"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // most of the time nothing is done but wait
 			clinic := admit(t, c.ill)
-			if c.change != nil {
-				c.change(clinic)
-			}
-			if _, r := clinic.doctor(t); unwell(r) != c.check {
+			_, r := clinic.doctor(t)
+			if unwell(r) != c.check {
 				t.Errorf("found %q, want %q\n%+v", unwell(r), c.check, r.Lines)
+			}
+			for _, l := range linesOf(r, c.check) {
+				if bad := !strings.HasPrefix(l, "ok ") && !strings.HasPrefix(l, "skipped "); bad && !strings.Contains(l, c.text) {
+					t.Errorf("%q does not say %q", l, c.text)
+				}
 			}
 		})
 	}
@@ -184,13 +197,14 @@ func (d discarded) WriteHeader(int)             {}
 
 // Without its server, doctor says what could not be looked at and goes on.
 func TestDoctorWithoutAServer(t *testing.T) {
+	t.Parallel()
 	c := admit(t, illness{noServer: true})
 	c.asked = []string{"--server", "http://" + closedPort(t), "--url", "http://" + closedPort(t) + "/notify/wechat"}
 	code, r := c.doctor(t)
-	if code != exitUnhealthy || unwell(r) != "server.up url.https" { // the URL is http
+	if code != exitUnhealthy || unwell(r) != "server.up url.https url.reach" { // the URL is http, and nobody is there
 		t.Errorf("exit code %d, found %q\n%+v", code, unwell(r), r.Lines)
 	}
-	for _, check := range []string{"server.ready", "acks", "refusals", "url.reach", "url.body"} {
+	for _, check := range []string{"server.ready", "acks", "refusals", "url.redirect", "url.body"} {
 		if got := linesOf(r, check); len(got) == 0 || !strings.HasPrefix(got[0], "skipped") {
 			t.Errorf("%s: %q", check, got)
 		}
@@ -202,7 +216,40 @@ func TestDoctorWithoutAServer(t *testing.T) {
 	}
 }
 
+// A URL that the provider was told is called whether or not the server is known to
+// run: when nobody answers, or only a proxy, no notification comes.
+func TestDoctorInATotalOutage(t *testing.T) {
+	t.Parallel()
+	gateway := answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	c := admit(t, illness{noServer: true, proxy: gateway})
+	for _, text := range []string{"answered 502, not as notifyd does", "no answer: "} {
+		code, r := c.doctor(t)
+		if got := strings.Join(linesOf(r, "url.reach"), "\n"); code != exitUnhealthy || strings.Count(got, "fail ") != 2 || strings.Count(got, text) != 2 {
+			t.Errorf("%s: exit code %d\n%s", text, code, got)
+		}
+		c.proxy.Close() // for the second time
+	}
+}
+
+// Where nothing is kept of what is refused, that is said, and no fault is made of it.
+func TestDoctorWhereNothingIsKept(t *testing.T) {
+	t.Parallel()
+	c := admit(t, illness{options: "refused: {keep: 0}\n"})
+	code, r := c.doctor(t)
+	if code != exitDone || unwell(r) != "" {
+		t.Errorf("exit code %d, found %q\n%+v", code, unwell(r), r.Lines)
+	}
+	for _, check := range []string{"refusals", "url.headers", "url.body"} {
+		for _, got := range linesOf(r, check) {
+			if !strings.HasPrefix(got, "skipped ") || !strings.Contains(got, "refused.keep is 0") {
+				t.Errorf("%s: %s", check, got)
+			}
+		}
+	}
+}
+
 func TestDoctorWithBrokenConfiguration(t *testing.T) {
+	t.Parallel()
 	c := admit(t, illness{noServer: true, files: map[string][]byte{"alipay.pem": forge.MerchantKey.PrivatePEM()}})
 	code, r := c.doctor(t)
 	if got := strings.Join(linesOf(r, "keys.read"), "\n"); code != exitUnhealthy || !strings.Contains(got, "fail alipay:") || !strings.Contains(got, "private key") {
@@ -211,6 +258,7 @@ func TestDoctorWithBrokenConfiguration(t *testing.T) {
 }
 
 func TestDoctorFindsRecentRefusals(t *testing.T) {
+	t.Parallel()
 	c := admit(t, illness{})
 	for range 3 {
 		get(t, "POST", c.served.public+"/notify/alipay", "a=1&sign_type=RSA2&charset=utf-8&sign="+strings.Repeat("A", 342)+"%3D%3D")
@@ -230,6 +278,7 @@ func TestDoctorFindsRecentRefusals(t *testing.T) {
 // A slow answer is measured, not waited for: the clock leaps while it is under
 // way.
 func TestDoctorMeasuresTheAnswer(t *testing.T) {
+	t.Parallel()
 	var late atomic.Int64
 	leaps := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -246,6 +295,7 @@ func TestDoctorMeasuresTheAnswer(t *testing.T) {
 
 // Interrupted while it waits for an answer, doctor ends at once and says so.
 func TestDoctorIsInterrupted(t *testing.T) {
+	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
 	waits := answers(func(_ http.ResponseWriter, r *http.Request) {
 		interrupt()

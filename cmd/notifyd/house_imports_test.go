@@ -62,8 +62,8 @@ var importLaw = map[string]allowed{
 	"internal/store/storetest":         {ours: []string{"internal/order", "internal/outbox", "internal/idempotency", "internal/refusal", "internal/store", "migrations"}, theirs: []string{cmp, rapid}},
 	"internal/store/postgres/pgtest":   {ours: []string{"internal/store/postgres", "migrations"}, theirs: []string{pgx}},
 	"internal/httpapi":                 {ours: []string{"internal/order", "internal/provider", "internal/outbox", "internal/idempotency", "internal/refusal"}, theirs: []string{chi, huma, prometheus, ulid}},
-	"internal/doctor":                  {ours: []string{"internal/provider", "internal/provider/mend", "internal/store"}}, // judges what both say; calls nobody itself; reads key files as examinations do
-	"internal/crashtest":               {},                                                                                // tests of the whole program from outside
+	"internal/doctor":                  {ours: []string{"internal/provider", "internal/provider/mend", "internal/refusal", "internal/store"}}, // judges what they say; calls nobody itself; knows how long keeping a refusal takes; reads key files as examinations do
+	"internal/crashtest":               {},                                                                                                    // tests of the whole program from outside
 	"internal/admin":                   {ours: []string{"internal/httpapi"}},
 	"migrations":                       {},
 	"client":                           {theirs: []string{retry}}, // public: nothing of what is internal

@@ -21,8 +21,9 @@ const (
 	// ackSlow is far above what a healthy machine needs, milliseconds.
 	ackSlow = 2 * time.Second
 
-	ackMetric   = "notifyd_ack_seconds"
-	ackQuantile = 0.99
+	ackMetric     = "notifyd_ack_seconds"
+	refusalMetric = "notifyd_refusals_total"
+	ackQuantile   = 0.99
 
 	ackFix = "look at the database: its disk's time to flush (a commit is one or two), long transactions of others, and the server's CPU"
 )
@@ -112,4 +113,17 @@ func readHistogram(text []byte, name string) (histogram, error) {
 		return nil, fmt.Errorf("/metrics has no %s", name)
 	}
 	return h, lines.Err()
+}
+
+// counterSum adds up a counter over all its labels. One that never counted is not
+// there, and 0.
+func counterSum(text []byte, name string) (sum float64) {
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for lines.Scan() {
+		if rest, ok := strings.CutPrefix(lines.Text(), name+"{"); ok {
+			n, _ := strconv.ParseFloat(rest[strings.LastIndexByte(rest, ' ')+1:], 64)
+			sum += n
+		}
+	}
+	return sum
 }

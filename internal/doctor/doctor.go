@@ -94,8 +94,10 @@ type Account struct {
 	Faults   []string // why it cannot be used, as far as its keys are why
 	Files    []File   // what its keys were read from
 	Nearby   []File   // what lies in the same folders
-	// URL is what the provider was told to call; "" when nobody knows.
-	URL string
+	// URL is what the provider was told to call; "" when it is not tried, and
+	// NoURL says why.
+	URL   string
+	NoURL string
 }
 
 // File is a file and what it holds.
@@ -117,6 +119,7 @@ type Patient struct {
 	Accounts []Account
 	Server   Server        // nil: there is no way to it
 	NoServer string        // then: why
+	NoKept   string        // why the server keeps nothing of what it refuses; "": it does
 	Store    store.Checkup // nil: its URL cannot be read
 	StoreURL string        // without its password
 	// Call makes one request and follows no redirect.

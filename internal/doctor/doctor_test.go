@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/notifyd/notifyd/internal/provider"
@@ -198,8 +199,9 @@ func TestSilence(t *testing.T) {
 	// times a day at noon in Beijing and some hours later, for days until some time ago.
 	regular := func(last time.Duration, days int, every time.Duration) (all []store.Arrival) {
 		for at := now.Add(-last); now.Sub(at) < time.Duration(days)*day; at = at.Add(-every) {
-			all = append(all, store.Arrival{ID: fmt.Sprint(at.Unix()), Account: "a", At: at})
+			all = append(all, store.Arrival{ID: fmt.Sprint(at.Unix()), At: at})
 		}
+		slices.Reverse(all)
 		return all
 	}
 	outage := slices.DeleteFunc(regular(time.Hour, 20, time.Hour), func(a store.Arrival) bool {
@@ -217,16 +219,33 @@ func TestSilence(t *testing.T) {
 		"nothing at all":         {nil, "skipped silence", "nothing came"},
 		"too young":              {regular(time.Hour, 6, time.Hour), "skipped silence", "too few"},
 		"too few":                {regular(time.Hour, 20, 48*time.Hour), "skipped silence", "too few"},
-		"older than a habit":     {[]store.Arrival{{ID: "1", Account: "a", At: now.Add(-40 * day)}}, "skipped silence", "nothing came"},
+		"older than a habit":     {[]store.Arrival{{ID: "1", At: now.Add(-40 * day)}}, "skipped silence", "nothing came"},
 		"one outage is no habit": {outage, "ok silence", "its longest pause is about 1h0m"},
-		"twice the same row":     {append(regular(5*time.Hour, 20, 6*time.Hour), regular(5*time.Hour, 20, 6*time.Hour)...), "ok silence", "6h0m"},
+		"very many":              {regular(time.Minute, 8, 2*time.Minute), "ok silence", "the last came 1m ago"},
 	} {
-		p := &Patient{Store: &database{arrivals: c.arrivals}, Accounts: []Account{{Name: "a"}}, FirstID: func(at time.Time) string { return fmt.Sprint(at.Unix()) }}
+		// However busy another account is, each is judged by its own.
+		others := regular(31*time.Hour, 28, 10*time.Minute)
+		p := &Patient{Store: &database{arrivals: map[string][]store.Arrival{"a": c.arrivals, "b": others}}, Accounts: []Account{{Name: "b"}, {Name: "a"}}, FirstID: secondsID}
 		lines := seen(t, p, nil, (*examination).silence)
-		if len(lines) != 1 {
+		if len(lines) != 2 {
 			t.Errorf("%s: %q", name, lines)
 		}
-		want(t, name, lines, c.begins, c.holds)
+		want(t, name, lines[1:], c.begins, c.holds)
+		want(t, name, lines[:1], "fail silence", "nothing came for 31h0m")
+	}
+}
+
+func secondsID(at time.Time) string { return fmt.Sprint(at.Unix()) }
+
+// An account whose habit is not found in time is no silent one, and one that was
+// heard a moment ago is well whatever its habit.
+func TestSilenceWithoutTime(t *testing.T) {
+	for last, begins := range map[time.Duration]string{2 * time.Hour: "ok silence", 3 * time.Hour: "skipped silence"} {
+		synctest.Test(t, func(t *testing.T) {
+			at := now.Add(-last)
+			d := &database{hangs: true, arrivals: map[string][]store.Arrival{"a": {{ID: secondsID(at), At: at}}}}
+			want(t, begins, seen(t, &Patient{Store: d, Accounts: []Account{{Name: "a"}}, FirstID: secondsID}, nil, (*examination).silence), begins, "")
+		})
 	}
 }
 
@@ -238,6 +257,7 @@ func TestDifference(t *testing.T) {
 		{object, strings.TrimSpace(object), "blanks and line ends at its end are cut"},
 		{form, form[:9], "its end is cut off"},
 		{form, form + "&t=1", "something follows it"},
+		{form, form + " ", "something follows it"},
 		{"a\r\nb", "a\nb", "line ends are written otherwise"},
 		{`a="b"&c`, `a=&quot;b&quot;&amp;c`, "quotes and brackets are escaped for HTML"},
 		{`a="b"`, `a=\"b\"`, "quotes got backslashes"},

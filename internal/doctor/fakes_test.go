@@ -21,9 +21,9 @@ var now = time.Date(2026, 3, 1, 4, 0, 0, 0, time.UTC)
 type database struct {
 	found    store.Examination
 	faults   []string
-	arrivals []store.Arrival
+	arrivals map[string][]store.Arrival // of each account, in order
 	err      error
-	hangs    bool // Integrity takes all the time that there is
+	hangs    bool // Integrity, and Arrivals of spans, take all the time that there is
 }
 
 func (d *database) Examine(context.Context) (store.Examination, error) { return d.found, d.err }
@@ -36,8 +36,27 @@ func (d *database) Integrity(ctx context.Context) ([]string, error) {
 	return d.faults, d.err
 }
 
-func (d *database) Arrivals(context.Context, store.ArrivalFilter) ([]store.Arrival, error) {
-	return d.arrivals, d.err
+func (d *database) Arrivals(ctx context.Context, f store.ArrivalFilter) (found []store.Arrival, err error) {
+	if d.hangs && f.PerSpan > 0 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	lower, upper := f.Spans()
+	for i := range lower {
+		n := 0
+		for _, a := range d.arrivals[f.Account] {
+			if n < f.PerSpan && a.ID > lower[i] && a.ID <= upper[i] {
+				found = append(found, a)
+				n++
+			}
+		}
+	}
+	for i, a := range slices.Backward(d.arrivals[f.Account]) {
+		if len(d.arrivals[f.Account])-i <= f.Newest && a.ID > f.First() {
+			found = append(found, a)
+		}
+	}
+	return found, d.err
 }
 
 func sound() store.Examination {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,16 +15,16 @@ import (
 	"time"
 
 	"github.com/notifyd/notifyd/internal/provider"
+	"github.com/notifyd/notifyd/internal/refusal"
 )
 
 const (
-	// keptWithin is how long a refused request may take to be kept: that happens
-	// behind the answer, in the next group that is written.
-	keptWithin = 5 * time.Second
-	// strangeWithin is enough when the answer was not ours: most likely nothing
-	// came here at all.
-	strangeWithin = time.Second
-	keptPause     = 50 * time.Millisecond
+	// strangeWithin is for an answer that was not ours: most likely nothing came
+	// here at all. A sound store has kept a refusal by then.
+	strangeWithin = refusal.KeptWithin
+	// keptWithin leaves time for a store that was just busy with another group.
+	keptWithin = 2 * strangeWithin
+	keptPause  = 50 * time.Millisecond
 	// keptPage is how many refusals are looked through: others may be refused in
 	// the same moment.
 	keptPage = 50
@@ -32,11 +34,16 @@ const (
 type kept struct {
 	refused
 	body []byte // nil: it is what was sent
+	cut  bool   // this is only its beginning
 }
 
 // latestRefusal is the newest refusal's id: ours will be above it. It finds out
 // whether refusals can be read at all.
 func (x *examination) latestRefusal(ctx context.Context) string {
+	if x.NoKept != "" {
+		x.mute = errors.New(x.NoKept)
+		return ""
+	}
 	var page refusedPage
 	x.mute = x.admin(ctx, adminNotifications, url.Values{"verdict": {"refused"}, "limit": {"1"}}, &page)
 	if x.mute != nil || len(page.Items) == 0 {
@@ -46,12 +53,12 @@ func (x *examination) latestRefusal(ctx context.Context) string {
 }
 
 // findKept waits until the server has kept the probe; nil when it does not.
-func (x *examination) findKept(ctx context.Context, v *visit, before string, ours bool) *kept {
+func (x *examination) findKept(ctx context.Context, v *visit, before string) *kept {
 	if x.mute != nil {
 		return nil
 	}
 	patience := strangeWithin
-	if ours {
+	if v.ours {
 		patience = keptWithin
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -90,7 +97,7 @@ func (x *examination) lookForKept(ctx context.Context, v *visit, before string, 
 		looked[r.ID] = true
 		captured, err := x.capture(ctx, r.ID)
 		if err == nil && (bytes.Contains(captured.Body, []byte(v.mark)) || captured.Header.Get("User-Agent") == userAgent+v.mark) {
-			return &kept{r, captured.Body}
+			return &kept{r, captured.Body, captured.Cut != ""}
 		}
 	}
 	return nil
@@ -105,20 +112,40 @@ func (x *examination) capture(ctx context.Context, id string) (provider.Captured
 }
 
 // arrived compares what the server kept with what was sent.
-func (x *examination) arrived(ctx context.Context, v *visit, k *kept) bool {
+func (x *examination) arrived(ctx context.Context, v *visit, k *kept) {
 	account := v.account.Name
 	switch {
 	case x.mute != nil:
 		x.skip(URLHeaders, account, "%v", x.mute)
 		x.skip(URLBody, account, "%v", x.mute)
-		return true
-	case k == nil:
+	case v.passedBy:
 		x.skip(URLHeaders, account, "the message is not kept here")
 		x.fail(URLBody, account, "see where the URL leads: to another installation, or to another server than the one that was asked",
-			"a notifyd refused the message, but this server has not kept it")
-		return false
+			"a notifyd refused the message, but this server has refused none")
+	case k == nil:
+		// It may be ours that was refused or another one: nobody can tell.
+		x.skip(URLHeaders, account, keptNothing, maxPosts)
+		x.skip(URLBody, account, keptNothing, maxPosts)
+	case x.headers(ctx, v, k):
+		x.body(v, k)
 	}
-	return x.headers(ctx, v, k) && x.body(v, k)
+}
+
+// keptNothing is how it looks under a flood: a few refusals of each cause are
+// kept in a second, and those of the others were there first.
+const keptNothing = "the server refuses so much now that it kept none of %d posts: try again when notifyd_refusals_total grows more slowly"
+
+// refusalsCounted is how many messages the server has refused since it started,
+// kept or not.
+func (x *examination) refusalsCounted(ctx context.Context) (n float64, known bool) {
+	if x.mute != nil {
+		return 0, false
+	}
+	status, text, err := x.Server.Get(ctx, "/metrics", nil)
+	if err != nil || status != http.StatusOK {
+		return 0, false
+	}
+	return counterSum(text, refusalMetric), true
 }
 
 // headers compares what the provider sends besides the body. Content-Type never
@@ -152,12 +179,15 @@ func (x *examination) headers(ctx context.Context, v *visit, k *kept) bool {
 	return true
 }
 
-func (x *examination) body(v *visit, k *kept) bool {
+func (x *examination) body(v *visit, k *kept) {
 	if k.body == nil {
 		x.ok(URLBody, v.account.Name, "%d bytes arrived as they were sent", len(v.sent.Body))
-		return true
+		return
+	}
+	how := difference(v.sent.Body, k.body)
+	if k.cut {
+		how = fmt.Sprintf("%d bytes were sent and %d came; of what came only the beginning is kept", len(v.sent.Body), k.Bytes)
 	}
 	x.fail(URLBody, v.account.Name, "let the proxy pass the body as it is: no filter, no gateway that reads JSON or forms and writes them again",
-		"the body is changed on its way: %s. No signature can hold", difference(v.sent.Body, k.body))
-	return false
+		"the body is changed on its way: %s. No signature can hold", how)
 }

@@ -3,8 +3,6 @@ package doctor
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -28,9 +26,9 @@ const (
 	callSlow = 2 * time.Second
 	// maxAnswer is more than any ack, and enough of a page to know it by.
 	maxAnswer = 16 << 10
-	// siteKeyEndsSoon is when the certificate of the site wants attention:
-	// whoever renews it automatically has done so by then.
-	siteKeyEndsSoon = 7 * day
+	// maxPosts is how often a probe is posted while others' refusals may have
+	// taken its place among those that are kept.
+	maxPosts = 3
 )
 
 var urlPart = []string{URLHTTPS, URLQuery, URLChain, URLReach, URLRedirect, URLLogin, URLTime, URLHeaders, URLBody}
@@ -51,7 +49,7 @@ func (x *examination) notifyURLs(ctx context.Context) {
 	}
 }
 
-// visit is one post to a notify URL and what became of it.
+// visit is one probe that is posted to a notify URL and what became of it.
 type visit struct {
 	account *Account
 	url     *url.URL
@@ -63,12 +61,20 @@ type visit struct {
 	answer  *http.Response
 	body    []byte
 	err     error
+	class   error // as which the answer says that we refused it
+	ours    bool  // the answer is
+	// passedBy: this server has refused nothing since the probe was posted.
+	passedBy bool
 }
 
 func (x *examination) notifyURL(ctx context.Context, a *Account, mark string) {
 	u, err := url.Parse(a.URL)
-	if a.URL == "" || err != nil || u.Hostname() == "" {
-		x.skipFrom(urlPart, URLHTTPS, a.Name, "set public_url, or give --url: the URL is not known")
+	switch {
+	case a.URL == "":
+		x.skipFrom(urlPart, URLHTTPS, a.Name, "%s", a.NoURL)
+		return
+	case err != nil || u.Hostname() == "":
+		x.skipFrom(urlPart, URLHTTPS, a.Name, "the notify URL is none: correct public_url, or give --url")
 		return
 	}
 	x.form(a.Name, u)
@@ -76,14 +82,62 @@ func (x *examination) notifyURL(ctx context.Context, a *Account, mark string) {
 		x.skipFrom(urlPart, URLChain, a.Name, "the account cannot be used as it is configured")
 		return
 	}
-	before := x.latestRefusal(ctx)
-	for _, p := range a.probes(mark, x.Now()) {
+	probes := a.probes(mark, x.Now())
+	if len(probes) == 0 {
+		x.skipFrom(urlPart, URLChain, a.Name, "there is no message to try it with: the account has no key for one")
+	}
+	for i, p := range probes {
 		v := &visit{account: a, url: u, mark: mark, sent: p}
-		v.post(ctx, x.Call, x.Now)
-		if ctx.Err() != nil || !x.judge(ctx, v, before) {
+		in := x
+		if len(probes) > 1 {
+			in = x.inForm(p, i == 0)
+		}
+		kept := in.visit(ctx, v)
+		if ctx.Err() != nil || !in.judge(ctx, v, kept) {
 			return
 		}
 	}
+}
+
+// inForm says in each line which of an account's forms it is about. How the
+// server proves who it is concerns them all and is said with the first.
+func (x *examination) inForm(p provider.Request, first bool) *examination {
+	form := *x
+	form.tell = func(l Line) {
+		switch {
+		case l.Check != URLChain:
+			l.Text = p.Header.Get("Content-Type") + ": " + l.Text
+		case !first && (l.Status == OK || l.Status == Skipped):
+			return
+		}
+		x.tell(l)
+	}
+	return &form
+}
+
+// visit posts a probe and looks for what the server kept of it; nil when there is
+// nothing. A flood of refusals may take the probe's place: then it is posted again.
+func (x *examination) visit(ctx context.Context, v *visit) *kept {
+	before := x.latestRefusal(ctx)
+	for range maxPosts {
+		counted, known := x.refusalsCounted(ctx)
+		v.post(ctx, x.Call, x.Now)
+		if v.err != nil || ctx.Err() != nil {
+			return nil
+		}
+		v.class, v.ours = v.isOurs()
+		if errors.Is(v.class, provider.ErrUnavailable) {
+			return nil // it was not judged, and nothing is kept of it
+		}
+		if k := x.findKept(ctx, v, before); k != nil || !v.ours || x.mute != nil {
+			return k
+		}
+		if now, still := x.refusalsCounted(ctx); known && still && now == counted {
+			v.passedBy = true
+			return nil
+		}
+	}
+	return nil
 }
 
 // form looks at the URL itself.
@@ -127,24 +181,19 @@ func (v *visit) post(ctx context.Context, call func(*http.Request) (*http.Respon
 	v.took = now().Sub(began)
 }
 
-// judge says what a visit shows; true when nothing is wrong.
-func (x *examination) judge(ctx context.Context, v *visit, before string) bool {
+// judge says what a visit shows; true when the way is open, so that another form
+// may be tried.
+func (x *examination) judge(ctx context.Context, v *visit, kept *kept) bool {
 	if !x.chain(v) {
 		return false
 	}
-	if v.err != nil && !x.up {
-		x.skipFrom(urlPart, URLReach, v.account.Name, "%s", x.down)
-		return false
-	}
 	if v.err != nil {
-		x.fail(URLReach, v.account.Name, "see that the name leads here and that POST is let through, from everywhere: providers have no fixed addresses",
+		x.fail(URLReach, v.account.Name, x.serverFirst("see that the name leads here and that POST is let through, from everywhere: providers have no fixed addresses"),
 			"no answer: %v", bare(v.err))
 		x.skipFrom(urlPart, URLRedirect, v.account.Name, "no answer came")
 		return false
 	}
-	class, ours := v.ours()
-	kept := x.findKept(ctx, v, before, ours)
-	if !ours && kept == nil {
+	if !v.ours && kept == nil {
 		x.stranger(v)
 		return false
 	}
@@ -153,65 +202,22 @@ func (x *examination) judge(ctx context.Context, v *visit, before string) bool {
 		x.skipFrom(urlPart, URLRedirect, v.account.Name, "another account judged the message")
 		return false
 	}
-	if !x.reached(v, class, ours) {
+	if !x.reached(v) {
 		return false
 	}
 	x.ok(URLRedirect, v.account.Name, "none")
 	x.ok(URLLogin, v.account.Name, "none")
 	x.time(v)
-	return x.arrived(ctx, v, kept)
+	x.arrived(ctx, v, kept)
+	return !v.passedBy
 }
 
-// chain judges how the server proves who it is. Nothing is fetched to complete
-// a chain: a provider does not either.
-func (x *examination) chain(v *visit) bool {
-	account := v.account.Name
-	if v.url.Scheme != "https" {
-		x.skip(URLChain, account, "there is no TLS")
-		return true
+// serverFirst puts the likeliest cure before another.
+func (x *examination) serverFirst(fix string) string {
+	if x.up {
+		return fix
 	}
-	var unproven *tls.CertificateVerificationError
-	if errors.As(v.err, &unproven) {
-		x.fail(URLChain, account, chainFix(unproven), "%s does not prove who it is: %s", v.url.Host, chainText(unproven))
-		x.skipFrom(urlPart, URLReach, account, "the provider would not send anything")
-		return false
-	}
-	if v.err != nil || v.answer.TLS == nil || len(v.answer.TLS.PeerCertificates) == 0 {
-		x.skip(URLChain, account, "no connection was made")
-		return true
-	}
-	sent := v.answer.TLS.PeerCertificates
-	if left := sent[0].NotAfter.Sub(x.Now()); left < siteKeyEndsSoon {
-		x.warn(URLChain, account, "renew it, and look why that did not happen by itself", "the certificate of %s ends in %s", v.url.Host, shortTime(left))
-		return true
-	}
-	x.ok(URLChain, account, "complete, %s, until %s", counted(len(sent), "certificate"), sent[0].NotAfter.In(beijing).Format(time.DateOnly))
-	return true
-}
-
-func chainText(e *tls.CertificateVerificationError) string {
-	if isIncomplete(e) {
-		return fmt.Sprintf("it sends %s and not the ones between it and the root", counted(len(e.UnverifiedCertificates), "certificate"))
-	}
-	return e.Err.Error()
-}
-
-func chainFix(e *tls.CertificateVerificationError) string {
-	if isIncomplete(e) {
-		return "let the proxy send the whole chain (fullchain.pem): browsers fetch what is missing, providers do not"
-	}
-	return "give the proxy a certificate for this name from an authority that everybody trusts (a private one for tests: --ca FILE)"
-}
-
-// isIncomplete says that the chain stops at a certificate which somebody else
-// has issued, and which is not known here.
-func isIncomplete(e *tls.CertificateVerificationError) bool {
-	var unknown x509.UnknownAuthorityError
-	if !errors.As(e.Err, &unknown) || len(e.UnverifiedCertificates) == 0 {
-		return false
-	}
-	last := e.UnverifiedCertificates[len(e.UnverifiedCertificates)-1]
-	return !bytes.Equal(last.RawIssuer, last.RawSubject)
+	return "see server.up first: as long as the server is down nothing can answer. Then " + fix
 }
 
 func whose(k *kept) string {
@@ -222,8 +228,8 @@ func whose(k *kept) string {
 	return "no account: " + line
 }
 
-// ours compares the answer with what this account answers, byte for byte.
-func (v *visit) ours() (class error, ours bool) {
+// isOurs compares the answer with what this account answers, byte for byte.
+func (v *visit) isOurs() (class error, ours bool) {
 	for _, class := range []error{provider.ErrSignature, provider.ErrMalformed, provider.ErrTooLarge, provider.ErrEncoding, provider.ErrUnavailable} {
 		want := v.account.Provider.Ack(v.sent, class)
 		if v.answer.StatusCode == want.Status && bytes.Equal(v.body, want.Body) {
@@ -250,11 +256,8 @@ func (x *examination) stranger(v *visit) {
 			"%s answered %d with a page or a login, not notifyd", v.address, status)
 	case status >= 200 && status < 300:
 		x.fail(first, account, "look who answers at this URL: what it accepts, nobody keeps", "%s accepted a message that proves nothing (%d); it is not this notifyd", v.address, status)
-	case !x.up:
-		x.skipFrom(urlPart, URLReach, account, "%s", x.down)
-		return
 	default:
-		x.fail(first, account, "see that the proxy passes POST "+v.url.Path+" to notifyd's public listener and its answers back unchanged",
+		x.fail(first, account, x.serverFirst("see that the proxy passes POST "+v.url.Path+" to notifyd's public listener and its answers back unchanged"),
 			"%s answered %d, not as notifyd does", v.address, status)
 	}
 	for _, check := range urlPart[slices.Index(urlPart, URLReach):] {
@@ -273,11 +276,11 @@ func location(answer *http.Response) string {
 }
 
 // reached says that the server was, and whether its answer came back.
-func (x *examination) reached(v *visit, class error, ours bool) bool {
-	account := v.account.Name
+func (x *examination) reached(v *visit) bool {
+	account, class := v.account.Name, v.class
 	skip := func() { x.skipFrom(urlPart, URLRedirect, account, "the server did not judge the message") }
 	switch {
-	case !ours:
+	case !v.ours:
 		x.fail(URLReach, account, "let the proxy pass answers back as they are, those of 4xx too",
 			"the message came here, but %s put its own answer (%d) in the place of ours", v.address, v.answer.StatusCode)
 		x.skipFrom(urlPart, URLRedirect, account, "our answer does not get back")

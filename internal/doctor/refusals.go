@@ -51,6 +51,10 @@ func (x *examination) refusals(ctx context.Context) {
 		x.skip(Refusals, "", "%s", x.down)
 		return
 	}
+	if x.NoKept != "" {
+		x.skip(Refusals, "", "%s", x.NoKept)
+		return
+	}
 	all, more, err := x.recentRefusals(ctx)
 	if err != nil {
 		x.skip(Refusals, "", "%v", err)

@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/notifyd/notifyd/internal/store"
@@ -24,13 +23,13 @@ const (
 	quietFactor = 2
 	goneFactor  = 5
 
-	// habitStep and perStep bound what is read: of each hour the first
-	// notifications, so that a busy account costs no more than a quiet one, and
-	// the newest of all.
+	// habitStep and perStep bound what is read of an account: of each hour its
+	// first notifications, so that a busy one costs no more than a quiet one.
 	habitStep = time.Hour
-	perStep   = 64
-	newest    = 2000
+	perStep   = 16
 
+	// silenceTimeout bounds the reading for all accounts together: a rare one is
+	// looked for among the rows of all others.
 	silenceTimeout = 30 * time.Second
 )
 
@@ -41,30 +40,51 @@ func (x *examination) silence(ctx context.Context) {
 		x.skip(Silence, "", "there is no store to read")
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, silenceTimeout)
+	bounded, cancel := context.WithTimeout(ctx, silenceTimeout)
 	defer cancel()
 	now := x.Now()
-	filter := store.ArrivalFilter{PerSpan: perStep, Newest: newest}
+	var spans []string
 	for at := now.Add(-habitSpan); at.Before(now); at = at.Add(habitStep) {
-		filter.Bounds = append(filter.Bounds, x.FirstID(at))
+		spans = append(spans, x.FirstID(at))
 	}
-	filter.Bounds = append(filter.Bounds, x.FirstID(now.Add(habitStep)))
-	arrivals, err := x.Store.Arrivals(ctx, filter)
-	if err != nil {
-		x.skip(Silence, "", "the notifications cannot be read")
-		return
-	}
-	slices.SortFunc(arrivals, func(a, b store.Arrival) int { return strings.Compare(a.ID, b.ID) })
-	arrivals = slices.CompactFunc(arrivals, func(a, b store.Arrival) bool { return a.ID == b.ID })
+	spans = append(spans, x.FirstID(now.Add(habitStep)))
 	for _, a := range x.Accounts {
-		var times []time.Time
-		for _, r := range arrivals {
-			if r.Account == a.Name && now.Sub(r.At) <= habitSpan {
-				times = append(times, r.At)
-			}
+		last, times, err := x.heard(bounded, a.Name, spans)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case !last.IsZero() && now.Sub(last) <= quietFactor*habitLeast && bounded.Err() != nil:
+			x.ok(Silence, a.Name, "the last came %s ago", shortTime(now.Sub(last))) // whatever its habit
+		case bounded.Err() != nil:
+			x.skip(Silence, a.Name, "its notifications cannot be found among all others within %s", silenceTimeout)
+		case err != nil:
+			x.skip(Silence, a.Name, "the notifications cannot be read")
+		default:
+			x.listen(a.Name, times, now)
 		}
-		x.listen(a.Name, times, now)
 	}
+}
+
+// heard is when an account's notifications came: the last, exactly, and sorted
+// some of each span with it. The last is known first, also when there is no time
+// for the others.
+func (x *examination) heard(ctx context.Context, account string, spans []string) (last time.Time, times []time.Time, err error) {
+	newest, err := x.Store.Arrivals(ctx, store.ArrivalFilter{Account: account, Bounds: spans, Newest: 1})
+	if err != nil || len(newest) == 0 {
+		return time.Time{}, nil, err
+	}
+	some, err := x.Store.Arrivals(ctx, store.ArrivalFilter{Account: account, Bounds: spans, PerSpan: perStep})
+	if err != nil {
+		return newest[0].At, nil, err
+	}
+	if len(some) == 0 || some[len(some)-1].ID != newest[0].ID {
+		some = append(some, newest[0])
+	}
+	for _, r := range some {
+		times = append(times, r.At)
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	return newest[0].At, times, nil
 }
 
 // listen judges one account by when its notifications came.
@@ -73,7 +93,6 @@ func (x *examination) listen(account string, times []time.Time, now time.Time) {
 		x.skip(Silence, account, "nothing came within four weeks")
 		return
 	}
-	slices.SortFunc(times, time.Time.Compare)
 	last := times[len(times)-1]
 	quiet := now.Sub(last)
 	if len(times) < habitNeeds || last.Sub(times[0]) < habitAge {

@@ -23,6 +23,10 @@ const (
 	flushPause = time.Second
 	// flushTimeout bounds one transaction and the wait for its turn.
 	flushTimeout = 2 * time.Second
+
+	// KeptWithin is how long after its answer a refusal is in a sound store at
+	// the latest, when no more wait than one transaction takes.
+	KeptWithin = flushPause + flushTimeout
 )
 
 // What became of a refused request.

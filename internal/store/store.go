@@ -90,7 +90,7 @@ type Checkup interface {
 	Examine(ctx context.Context) (Examination, error)
 	// Integrity reads what there is and says what is damaged, one sentence each.
 	Integrity(ctx context.Context) ([]string, error)
-	// Arrivals says when notifications came: first those of the spans, in order,
+	// Arrivals says when an account's notifications came: first those of the spans, in order,
 	// then the newest, the newest first; one may be in both. Never nil.
 	Arrivals(ctx context.Context, f ArrivalFilter) ([]Arrival, error)
 }

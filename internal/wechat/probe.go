@@ -10,22 +10,29 @@ import (
 
 var _ provider.Prober = (*Adapter)(nil)
 
-// Probes are a v3 message with the signature that WeChat Pay's own tests have,
-// and for accounts that have only v2 a message without a sign. See
-// provider.Prober.
-func (a *Adapter) Probes(mark string, now time.Time) []provider.Request {
+// Probes are a v3 message with the signature that WeChat Pay's own tests have and
+// a v2 message without a sign, each where the account has the keys for its form:
+// a filter may spoil one and let the other through. See provider.Prober.
+func (a *Adapter) Probes(mark string, now time.Time) (probes []provider.Request) {
 	ks := a.keys.Load()
-	if ks.v3 == nil || len(ks.order) == 0 {
-		return []provider.Request{{Header: http.Header{"Content-Type": {"text/xml"}}, Body: probeXML(mark), ReceivedAt: now}}
+	if ks.v3 != nil && len(ks.order) > 0 {
+		probes = append(probes, probeV3(mark, ks.order[0].id, now))
 	}
+	if ks.v2 != nil {
+		probes = append(probes, provider.Request{Header: http.Header{"Content-Type": {"text/xml"}}, Body: probeXML(mark), ReceivedAt: now})
+	}
+	return probes
+}
+
+func probeV3(mark, serial string, now time.Time) provider.Request {
 	header := http.Header{}
 	header.Set("Content-Type", "application/json")
 	header.Set(headerTimestamp, strconv.FormatInt(now.Unix(), 10))
 	header.Set(headerNonce, mark)
-	header.Set(headerSerial, ks.order[0].id)
+	header.Set(headerSerial, serial)
 	header.Set(headerSignature, probePrefix+mark)
 	header.Set(headerSignatureType, signatureType)
-	return []provider.Request{{Header: header, Body: probeJSON(mark), ReceivedAt: now}}
+	return provider.Request{Header: header, Body: probeJSON(mark), ReceivedAt: now}
 }
 
 // What programs change that read JSON and write it again: the order of the

@@ -36,12 +36,13 @@ type Disk struct {
 	InMemory  bool // what lies there is gone after a power cut
 }
 
-// ArrivalFilter asks when notifications came: a few of each span of time, and
-// the newest. Ids are made when they come and sort by that time.
+// ArrivalFilter asks when an account's notifications came: a few of each span of
+// time, and the newest. Ids are made when they come and sort by that time.
 type ArrivalFilter struct {
+	Account string
 	Bounds  []string // ids, sorted: between two neighbours lies a span, with the upper one and without the lower
 	PerSpan int      // the first ones of each span
-	Newest  int      // the last ones of all
+	Newest  int      // the last ones of all that lie above the first bound
 }
 
 // Spans are the lower and the upper ends of the spans.
@@ -52,16 +53,24 @@ func (f *ArrivalFilter) Spans() (lower, upper []string) {
 	return f.Bounds[:len(f.Bounds)-1], f.Bounds[1:]
 }
 
-// Arrival is when a notification of an account came.
-type Arrival struct {
-	ID, Account string
-	At          time.Time
+// First is the bound below which nothing is read.
+func (f *ArrivalFilter) First() string {
+	if len(f.Bounds) == 0 {
+		return ""
+	}
+	return f.Bounds[0]
 }
 
-// ScanArrival reads id, account, received_at.
+// Arrival is when a notification came.
+type Arrival struct {
+	ID string
+	At time.Time
+}
+
+// ScanArrival reads id, received_at.
 func ScanArrival(r Scanner) (a Arrival, err error) {
 	var us int64
-	err = r.Scan(&a.ID, &a.Account, &us)
+	err = r.Scan(&a.ID, &us)
 	a.At = time.UnixMicro(us).UTC()
 	return a, err
 }

@@ -41,10 +41,15 @@ func statDisk(path string) (*row.Disk, error) {
 	if err := unix.Statfs(path, &stat); err != nil {
 		return nil, fmt.Errorf("the file system of the database cannot be asked: %w", err)
 	}
+	return diskOf(filepath.Dir(path), &stat), nil
+}
+
+// diskOf is what statfs said of the file system on which a folder lies.
+func diskOf(folder string, stat *unix.Statfs_t) *row.Disk {
 	return &row.Disk{
-		Path: filepath.Dir(path), FreeBytes: stat.Bavail * uint64(stat.Bsize), ReadOnly: stat.Flags&unix.ST_RDONLY != 0,
+		Path: folder, FreeBytes: stat.Bavail * uint64(stat.Bsize), ReadOnly: stat.Flags&unix.ST_RDONLY != 0,
 		InMemory: stat.Type == unix.TMPFS_MAGIC || stat.Type == unix.RAMFS_MAGIC,
-	}, nil
+	}
 }
 
 func checkFileSystem(path string) error {

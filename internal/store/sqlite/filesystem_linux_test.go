@@ -1,23 +1,29 @@
 package sqlite
 
 import (
-	"errors"
-	"math"
 	"testing"
 
-	"github.com/notifyd/notifyd/internal/order"
+	"golang.org/x/sys/unix"
+
+	"github.com/notifyd/notifyd/internal/store/row"
 )
 
-// The beat's one page is written again and again in the same place: it succeeds
-// on a disk that has no room for a notification.
-func TestBeatNeedsRoom(t *testing.T) {
-	s := prepared(t)
-	s.least = math.MaxUint64 // more than any disk has
-	if err := s.Beat(t.Context()); !errors.Is(err, order.ErrUnavailable) {
-		t.Errorf("on a disk without room: %v, want ErrUnavailable", err)
-	}
-	s.least = 0
-	if err := s.Beat(t.Context()); err != nil {
-		t.Errorf("when there is room again: %v", err)
+// What statfs says of disks that no test can count on having.
+func TestDiskOf(t *testing.T) {
+	const ext4 = 0xef53
+	for name, c := range map[string]struct {
+		said unix.Statfs_t
+		want row.Disk
+	}{
+		"a disk":                {unix.Statfs_t{Type: ext4, Bsize: 4096, Bfree: 100, Bavail: 10, Flags: unix.ST_NOSUID | unix.ST_RELATIME}, row.Disk{FreeBytes: 40960}},
+		"read-only":             {unix.Statfs_t{Type: ext4, Bsize: 4096, Bavail: 10, Flags: unix.ST_NOSUID | unix.ST_RDONLY}, row.Disk{FreeBytes: 40960, ReadOnly: true}},
+		"full for all but root": {unix.Statfs_t{Type: ext4, Bsize: 4096, Bfree: 100}, row.Disk{}},
+		"in memory":             {unix.Statfs_t{Type: unix.TMPFS_MAGIC, Bsize: 4096, Bavail: 1}, row.Disk{FreeBytes: 4096, InMemory: true}},
+		"ramfs":                 {unix.Statfs_t{Type: unix.RAMFS_MAGIC}, row.Disk{InMemory: true}},
+	} {
+		c.want.Path = "/d"
+		if got := diskOf("/d", &c.said); *got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, *got, c.want)
+		}
 	}
 }

@@ -45,27 +45,36 @@ func arrivalsAreRead(t *testing.T, db store.DB) {
 		t.Errorf("of an empty store: %v, %v", got, err)
 	}
 	var rows []order.Row
-	for i := range 5 {
+	for i := range 6 {
 		n := aNotification(i, "T1")
-		n.Account = fmt.Sprintf("account-%d", i%2)
+		if n.Account = "busy"; i == 2 {
+			n.Account = "rare"
+		}
 		rows = append(rows, n)
 	}
 	put(t, db, &order.Changes{Notifications: rows})
+	type filter = store.ArrivalFilter
+	all, busy := []string{"", "z"}, "busy"
 	for _, c := range []struct {
-		f    store.ArrivalFilter
+		f    filter
 		want []int
 	}{
-		{store.ArrivalFilter{}, nil},
-		{store.ArrivalFilter{Newest: 3}, []int{4, 3, 2}},
-		{store.ArrivalFilter{Bounds: []string{"", "z"}, PerSpan: 10}, []int{0, 1, 2, 3, 4}},
-		{store.ArrivalFilter{Bounds: []string{"", "z"}, PerSpan: 2}, []int{0, 1}},
-		{store.ArrivalFilter{Bounds: []string{rows[0].ID, rows[3].ID, rows[4].ID}, PerSpan: 2}, []int{1, 2, 4}},
-		{store.ArrivalFilter{Bounds: []string{rows[4].ID, "z"}, PerSpan: 2, Newest: 1}, []int{4}},
-		{store.ArrivalFilter{Bounds: []string{"z"}, PerSpan: 2, Newest: 1}, []int{4}},
+		{filter{}, nil},
+		{filter{Account: busy}, nil},
+		{filter{Account: "nobody", Bounds: all, PerSpan: 10, Newest: 10}, nil},
+		{filter{Account: busy, Newest: 3}, []int{5, 4, 3}},
+		{filter{Account: busy, Bounds: all, PerSpan: 10}, []int{0, 1, 3, 4, 5}},
+		{filter{Account: busy, Bounds: all, PerSpan: 2}, []int{0, 1}},
+		{filter{Account: busy, Bounds: []string{rows[0].ID, rows[3].ID, rows[4].ID}, PerSpan: 2}, []int{1, 3, 4}},
+		{filter{Account: busy, Bounds: []string{rows[4].ID, "z"}, PerSpan: 2, Newest: 9}, []int{5, 5}},
+		{filter{Account: busy, Bounds: []string{"z"}, PerSpan: 2, Newest: 1}, nil},
+		// However much of another account lies before and behind it.
+		{filter{Account: "rare", Bounds: all, PerSpan: 1}, []int{2}},
+		{filter{Account: "rare", Newest: 1}, []int{2}},
 	} {
 		want := []store.Arrival{}
 		for _, i := range c.want {
-			want = append(want, store.Arrival{ID: rows[i].ID, Account: rows[i].Account, At: rows[i].ReceivedAt.Truncate(time.Microsecond)})
+			want = append(want, store.Arrival{ID: rows[i].ID, At: rows[i].ReceivedAt.Truncate(time.Microsecond)})
 		}
 		got, err := db.Arrivals(t.Context(), c.f)
 		if err != nil {
