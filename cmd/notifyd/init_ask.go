@@ -39,7 +39,7 @@ func (s *setup) ask(ctx context.Context, a *app, given func(flag string) bool) e
 		{"appid", "WeChat Pay: appid (several: with commas)", &appids, wechat, nil},
 		{"wechat-key", "WeChat Pay: file with its public key (from the console, API security)", &s.Wechat.keyFile, wechat, readable},
 		{"wechat-key-id", "WeChat Pay: id of that key (PUB_KEY_ID_…)", &s.Wechat.KeyID, keyed, nil},
-		{"api-v3-key", "WeChat Pay: file with the APIv3 key that is set there (empty: a new one is made)", &s.Wechat.v3KeyFile, wechat, readable},
+		{"api-v3-key", "WeChat Pay: file with the APIv3 key that is set there (empty: a new one is made)", &s.Wechat.v3KeyFile, wechat, usableV3Key},
 		{"alipay-app-id", "Alipay: app_id", &s.Alipay.Number, nil, nil},
 		{"alipay-seller-id", "Alipay: seller_id (2088…)", &s.Alipay.SellerID, alipay, nil},
 		{"alipay-key", "Alipay: file with Alipay's public key (not your application's)", &s.Alipay.keyFile, alipay, readable},

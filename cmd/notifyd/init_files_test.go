@@ -60,8 +60,9 @@ func TestInitSecretsAreFresh(t *testing.T) {
 	}
 }
 
-// Whoever takes the marks away from the accounts, puts keys where the lines say
-// and takes the [] away has a configuration that can be used.
+// Whoever takes the marks away from the accounts, the words above them included,
+// puts keys where the lines say and takes the [] away has a configuration that
+// can be used.
 func TestInitCommentsAreAConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	if code, _, said := runIn("init", dir); code != exitDone {
@@ -84,7 +85,6 @@ func TestInitCommentsAreAConfiguration(t *testing.T) {
 	if !found {
 		t.Fatalf("no empty list of accounts:\n%s", text)
 	}
-	accounts = regexp.MustCompile(`(?m)^  # Put in .*\n`).ReplaceAllString(accounts, "")
 	accounts = regexp.MustCompile(`(?m)^  # `).ReplaceAllString(accounts, "  ")
 	if err := os.WriteFile(path, []byte(head+"\naccounts:"+accounts), setupFileMode); err != nil {
 		t.Fatal(err)

@@ -32,6 +32,21 @@ type accountSetup struct {
 	Whose   string // what stands beside the number
 	KeyPath string // where the provider's key stands, from the configuration
 	keyFile string // where it is copied from
+
+	given   bool     // a flag or an answer says something of it
+	missing []string // the flags that would have made it ready
+}
+
+// wants notes what is missing of an account: flags, and what they say.
+func (s *accountSetup) wants(said ...[2]string) {
+	for _, one := range said {
+		if one[1] == "" {
+			s.missing = append(s.missing, one[0])
+		} else {
+			s.given = true
+		}
+	}
+	s.Ready = len(s.missing) == 0
 }
 
 type wechatSetup struct {
@@ -152,8 +167,9 @@ func (s *setup) useSimulator() (err error) {
 // written all the same, as comments.
 func (s *setup) useAnswers() error {
 	w, ali := &s.Wechat, &s.Alipay
-	w.Ready = w.Number != "" && len(w.AppIDs) > 0 && w.keyFile != "" && w.KeyID != ""
-	ali.Ready = ali.Number != "" && ali.keyFile != ""
+	w.wants([2]string{"mchid", w.Number}, [2]string{"appid", strings.Join(w.AppIDs, "")},
+		[2]string{wechatKeyFlag, w.keyFile}, [2]string{"wechat-key-id", w.KeyID})
+	ali.wants([2]string{"alipay-app-id", ali.Number}, [2]string{alipayKeyFlag, ali.keyFile})
 	w.Whose, ali.Whose = "from the WeChat Pay console", "from the Alipay console"
 	w.Number, w.KeyID, ali.Number = orElse(w.Number, exampleMchID), orElse(w.KeyID, exampleKeyID), orElse(ali.Number, exampleAliApp)
 	if len(w.AppIDs) == 0 {
@@ -163,6 +179,9 @@ func (s *setup) useAnswers() error {
 	w.V3Note = "made by notifyd init: set it at WeChat Pay, or put yours here"
 	v3 := newFile{"secrets/api_v3_key", wechatKeyText(""), "a new APIv3 key, 32 characters: set it at WeChat Pay, or put yours here"}
 	if w.v3KeyFile != "" {
+		if err := usableV3Key(w.v3KeyFile); err != nil {
+			return err
+		}
 		w.V3Note = "copied from " + shown(w.v3KeyFile)
 		v3 = newFile{name: v3.name, what: "the APIv3 key, a copy"}
 	}
@@ -185,6 +204,26 @@ func (s *setup) useAnswers() error {
 		if c.to.text != nil {
 			s.files = append(s.files, c.to)
 		}
+	}
+	return nil
+}
+
+// The flags of the keys, without which an account proves nothing.
+const wechatKeyFlag, alipayKeyFlag = "wechat-key", "alipay-key"
+
+// v3KeyBytes is how long WeChat Pay's APIv3 key is: a key of AES-256.
+const v3KeyBytes = 32
+
+// usableV3Key looks into the file of an APIv3 key before it is copied: the
+// content is never shown.
+func usableV3Key(path string) error {
+	text, err := readKeyFile(path)
+	if err != nil {
+		return err
+	}
+	key := bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+	if len(key) != v3KeyBytes {
+		return exitWith(exitUsage, "%s is no APIv3 key: it has %d bytes, and an APIv3 key has %d", path, len(key), v3KeyBytes)
 	}
 	return nil
 }
@@ -260,7 +299,9 @@ func unless(ready bool, block string) string {
 	if ready {
 		return block
 	}
-	head := "  # Put in your numbers and the key, and take \"# \" away from these lines:\n"
+	// Two ## as before all words: whoever takes "# " away from the whole block, this
+	// line with it, is left with a comment here and options below.
+	head := "  ## Put in your numbers and the key, and take \"# \" away from these lines:\n"
 	var b strings.Builder
 	b.WriteString(head)
 	for line := range strings.Lines(block) {

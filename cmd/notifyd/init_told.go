@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/notifyd/notifyd/internal/config"
@@ -72,10 +73,10 @@ func (s *setup) next() (steps []string) {
 		}
 	}
 	if !s.Wechat.Ready {
-		steps = append(steps, "WeChat Pay: put its public key into "+s.path(s.Wechat.KeyPath)+", and the account's numbers and the key's id into "+path+"; take the # away from the account")
+		steps = append(steps, "WeChat Pay: "+s.fillIn(&s.Wechat.accountSetup, wechatKeyFlag, "its public key", "the account's numbers and the key's id"))
 	}
 	if !s.Alipay.Ready {
-		steps = append(steps, "Alipay: put its public key (not your application's) into "+s.path(s.Alipay.KeyPath)+", and the app_id into "+path+"; take the # away from the account")
+		steps = append(steps, "Alipay: "+s.fillIn(&s.Alipay.accountSetup, alipayKeyFlag, "its public key (not your application's)", "the app_id"))
 	}
 	if s.Wechat.v3KeyFile == "" {
 		steps = append(steps, "WeChat Pay: set the APIv3 key of "+s.path("secrets/api_v3_key")+" in its console, or put the one that is set there into the file")
@@ -87,6 +88,27 @@ func (s *setup) next() (steps []string) {
 		"Check it: notifyd check --config "+shellWord(path),
 		"Start it: notifyd serve --config "+shellWord(path),
 		"Give the notify URLs to the providers, with each order")
+}
+
+// fillIn says what an account still needs. Of one that was begun it names the
+// flags that were left out: whoever copied a key thinks that the account is there.
+func (s *setup) fillIn(a *accountSetup, keyFlag, key, numbers string) string {
+	into := "into " + s.path(configName)
+	if !a.given {
+		return "put " + key + " into " + s.path(a.KeyPath) + ", and " + numbers + " " + into + "; take the # away from the account"
+	}
+	verb, rest := " is missing: ", "it"
+	if len(a.missing) > 1 {
+		verb, rest = " are missing: ", "them"
+	}
+	var put []string
+	if slices.Contains(a.missing, keyFlag) {
+		put, rest = append(put, key+" into "+s.path(a.KeyPath)), "the rest"
+	}
+	if len(put) < len(a.missing) {
+		put = append(put, rest+" "+into)
+	}
+	return "--" + strings.Join(a.missing, ", --") + verb + "put " + strings.Join(put, ", and ") + "; take the # away from the account"
 }
 
 // shellWord is a path as a shell reads it back.
