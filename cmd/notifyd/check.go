@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/notifyd/notifyd/internal/config"
+	"github.com/notifyd/notifyd/internal/provider"
 	"github.com/spf13/cobra"
 )
 
@@ -31,6 +32,7 @@ when the configuration can be used, 3 when not.`,
 			conf, accounts, report := a.loadConfig(path)
 			if conf != nil {
 				adviseKeys(accounts, conf, report, a.now())
+				adviseNumbers(accounts, conf, report)
 			}
 			a.printFindings(report)
 			if asJSON {
@@ -102,6 +104,20 @@ func adviseKeys(accounts map[string]account, c *config.Config, report *config.Re
 				verb = "ended"
 			}
 			report.Warn(a.Finding("", fmt.Sprintf("%s %s %s on %s", k.Kind, k.ID, verb, k.NotAfter.In(beijing).Format(time.DateOnly))))
+		}
+	}
+	report.Sort()
+}
+
+// adviseNumbers warns about account numbers that no provider gives.
+func adviseNumbers(accounts map[string]account, c *config.Config, report *config.Report) {
+	for _, a := range c.Accounts {
+		doubtful, ok := accounts[a.Name].Provider.(provider.Doubtful)
+		if !ok {
+			continue
+		}
+		for _, p := range doubtful.Doubts() {
+			report.Warn(a.Finding(p.Field, p.Text))
 		}
 	}
 	report.Sort()

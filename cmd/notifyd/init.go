@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -90,6 +91,9 @@ func (s *setup) prepare(a *app, c *cobra.Command) error {
 			}
 		}
 	}
+	if err := s.usualNumbers(); err != nil {
+		return err
+	}
 	if err := s.clear(); err != nil {
 		return err // before anybody answers questions for nothing
 	}
@@ -99,6 +103,19 @@ func (s *setup) prepare(a *app, c *cobra.Command) error {
 		}
 	}
 	return s.complete()
+}
+
+// usualNumbers looks at the numbers that flags gave.
+func (s *setup) usualNumbers() error {
+	for _, given := range [][2]string{
+		{"mchid", s.Wechat.Number}, {"appid", strings.Join(s.Wechat.AppIDs, ",")},
+		{"alipay-app-id", s.Alipay.Number}, {"alipay-seller-id", s.Alipay.SellerID},
+	} {
+		if err := usual(given[0])(given[1]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkWritten holds the new configuration to what check wants. What cannot be

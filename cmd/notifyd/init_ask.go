@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/notifyd/notifyd/internal/alipay"
+	"github.com/notifyd/notifyd/internal/wechat"
 )
 
 // interactive says whether somebody is there who can be asked: questions go to
@@ -35,13 +38,13 @@ func (s *setup) ask(ctx context.Context, a *app, given func(flag string) bool) e
 	lines := bufio.NewReader(a.in)
 	for _, q := range []question{
 		{"public-url", "URL at which the providers reach this server, like https://pay.example.com", &s.PublicURL, nil, nil},
-		{"mchid", "WeChat Pay: merchant number (mchid)", &s.Wechat.Number, nil, nil},
-		{"appid", "WeChat Pay: appid (several: with commas)", &appids, wechat, nil},
+		{"mchid", "WeChat Pay: merchant number (mchid)", &s.Wechat.Number, nil, usual("mchid")},
+		{"appid", "WeChat Pay: appid (several: with commas)", &appids, wechat, usual("appid")},
 		{"wechat-key", "WeChat Pay: file with its public key (from the console, API security)", &s.Wechat.keyFile, wechat, readable},
 		{"wechat-key-id", "WeChat Pay: id of that key (PUB_KEY_ID_…)", &s.Wechat.KeyID, keyed, nil},
 		{"api-v3-key", "WeChat Pay: file with the APIv3 key that is set there (empty: a new one is made)", &s.Wechat.v3KeyFile, wechat, usableV3Key},
-		{"alipay-app-id", "Alipay: app_id", &s.Alipay.Number, nil, nil},
-		{"alipay-seller-id", "Alipay: seller_id (2088…)", &s.Alipay.SellerID, alipay, nil},
+		{"alipay-app-id", "Alipay: app_id", &s.Alipay.Number, nil, usual("alipay-app-id")},
+		{"alipay-seller-id", "Alipay: seller_id (2088…)", &s.Alipay.SellerID, alipay, usual("alipay-seller-id")},
 		{"alipay-key", "Alipay: file with Alipay's public key (not your application's)", &s.Alipay.keyFile, alipay, readable},
 	} {
 		if given(q.flag) || q.when != nil && !q.when() {
@@ -55,8 +58,35 @@ func (s *setup) ask(ctx context.Context, a *app, given func(flag string) bool) e
 			*q.into = answer
 		}
 	}
-	s.Wechat.AppIDs = strings.FieldsFunc(appids, func(r rune) bool { return r == ',' || r == ' ' })
+	s.Wechat.AppIDs = listed(appids)
 	return s.clear() // an answer may have named one more file
+}
+
+// listed are the values of a list in one line.
+func listed(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// usual is the check of the numbers that a flag gives. A mistyped one would be
+// noticed only when the first notification is refused.
+func usual(flag string) func(answer string) error {
+	return func(answer string) error {
+		for _, one := range listed(answer) {
+			doubt := ""
+			switch flag {
+			case "mchid", "appid":
+				doubt = wechat.Doubt(flag, one)
+			case "alipay-app-id":
+				doubt = alipay.Doubt("app_id", one)
+			case "alipay-seller-id":
+				doubt = alipay.Doubt("seller_id", one)
+			}
+			if doubt != "" {
+				return exitWith(exitUsage, "--%s: %s", flag, doubt)
+			}
+		}
+		return nil
+	}
 }
 
 // answer asks until the answer is empty or good.

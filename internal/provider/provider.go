@@ -173,6 +173,12 @@ type Env struct {
 // within the account, for instance "public_keys[0].file"; "" for the account.
 type Problem struct{ Field, Text string }
 
+// Doubtful is a Provider that can say which of its options look wrong though
+// they can be used: a number that no provider gives, most likely mistyped.
+type Doubtful interface {
+	Doubts() Problems
+}
+
 // Problems is an error made of all that is wrong with an account.
 type Problems []Problem
 
