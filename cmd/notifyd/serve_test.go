@@ -141,11 +141,14 @@ func get(t *testing.T, method, url, body string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-func paid(number string, key forge.Key) string {
+func paid(number string, key forge.Key) string { return paidFen(number, 1000, key) }
+
+// paidFen is a payment of an amount, with an id of its own.
+func paidFen(number string, fen int64, key forge.Key) string {
 	at := time.Date(2026, 1, 1, 4, 0, 0, 0, time.UTC)
 	trade := forge.AlipayTrade{AppID: "2021000000000001", AuthAppID: "2021000000000001", SellerID: "2088000000000001",
-		OutTradeNo: number, TradeNo: "2026010122001" + number, Status: "TRADE_SUCCESS", TotalFen: 1000, Subject: "茶 + 100%",
-		Created: at, Paid: at, NotifyID: "n" + number, NotifiedAt: at}
+		OutTradeNo: number, TradeNo: "2026010122001" + number, Status: "TRADE_SUCCESS", TotalFen: fen, Subject: "茶 + 100%",
+		Created: at, Paid: at, NotifyID: fmt.Sprintf("n%s-%d", number, fen), NotifiedAt: at}
 	return string(forge.AlipaySigner{Key: key}.Sign(trade.Form()).Body)
 }
 

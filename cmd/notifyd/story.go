@@ -140,7 +140,7 @@ func cameIn(n *order.NotificationView, s *httpapi.OrderStory) happening {
 		if f.Merchant != s.Merchant || f.OutTradeNo == nil || *f.OutTradeNo != s.OutTradeNo {
 			continue
 		}
-		h.lines = append(h.lines, string(f.Kind)+": "+string(f.Outcome)+", "+decisionWords(f.Outcome, f.Reason))
+		h.lines = append(h.lines, string(f.Kind)+": "+string(f.Outcome)+", "+decisionWords(f.Outcome, f.Reason)+disputeWords(&f, s))
 		h.tone = max(h.tone, toneOf(f.Outcome))
 	}
 	return h

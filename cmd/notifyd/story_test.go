@@ -91,6 +91,29 @@ func TestOrdersShowTellsTheStory(t *testing.T) {
 	}
 }
 
+// A conflict about an amount names both, and stands under what comes next.
+func TestStoryNamesTheAmountInDispute(t *testing.T) {
+	to := newCustomer(t)
+	c := delivering(t, to)
+	for _, fen := range []int64{1000, 2000} {
+		if status, _ := get(t, http.MethodPost, c.public+"/notify/alipay", paidFen("T1", fen, forge.AlipayKey)); status != http.StatusOK {
+			t.Fatalf("status %d", status)
+		}
+	}
+	out, _ := c.want(t, exitDone, "orders", "show", "T1")
+	wantAll(t, strings.Join(strings.Fields(out), " "), "paid: conflict, the amount is not the one that was expected; nothing moved: says 20.00, known is 10.00",
+		"Somebody has to look at a conflict above (amount_mismatch): ask the provider what is true.")
+	out, _ = c.want(t, exitDone, "notifications", "list", "--outcome", "conflict", "--json")
+	wantAll(t, out, `"amount_fen": 2000`)
+
+	c.want(t, exitDone, "orders", "register", "T2", "--amount-fen", "3000")
+	if status, _ := get(t, http.MethodPost, c.public+"/notify/alipay", paidFen("T2", 1000, forge.AlipayKey)); status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	out, _ = c.want(t, exitDone, "orders", "show", "T2")
+	wantAll(t, strings.Join(strings.Fields(out), " "), "says 10.00, expected is 30.00", "Somebody has to give money back")
+}
+
 // story asks until the outbox and the counter of copies are where the test
 // wants them: they work beside the answers.
 func (c counter) story(t *testing.T, number string, ready func(*httpapi.OrderStory) bool) *httpapi.OrderStory {

@@ -86,6 +86,37 @@ func reasonWords(r order.Reason) string {
 	return "it needs a person (" + shown(string(r)) + "); nothing moved"
 }
 
+// disputeWords are the amounts that a conflict is about, as far as they are known.
+func disputeWords(f *order.FactView, s *httpapi.OrderStory) string {
+	if f.AmountFen == nil {
+		return ""
+	}
+	words := ": says " + yuan(*f.AmountFen, s.Currency)
+	switch {
+	case f.Reason != order.ReasonAmountMismatch || f.Kind != order.KindPaid:
+	case s.PaidFen > 0:
+		words += ", known is " + yuan(s.PaidFen, s.Currency)
+	case s.ExpectedFen != nil:
+		words += ", expected is " + yuan(*s.ExpectedFen, s.Currency)
+	}
+	return words
+}
+
+// conflictLines say of each reason what a person has to see to. Money to give
+// back has a line of its own already.
+func conflictLines(s *httpapi.OrderStory) (lines []string) {
+	told := map[order.Reason]bool{order.ReasonSurplusPayment: true, order.ReasonPaidAfterCancel: true}
+	for i := range s.Notifications {
+		for _, f := range s.Notifications[i].Facts {
+			if f.Outcome == order.Conflict && !told[f.Reason] && f.OutTradeNo != nil && *f.OutTradeNo == s.OutTradeNo {
+				told[f.Reason] = true
+				lines = append(lines, "Somebody has to look at a conflict above ("+shown(string(f.Reason))+"): ask the provider what is true.")
+			}
+		}
+	}
+	return lines
+}
+
 // waitWords says what an order waits for.
 func waitWords(w httpapi.WaitCode, s *httpapi.OrderStory) string {
 	switch w {
@@ -116,6 +147,7 @@ func nextLines(s *httpapi.OrderStory) (lines []string) {
 	for _, w := range s.Next.WaitsFor {
 		lines = append(lines, waitWords(w, s))
 	}
+	lines = append(lines, conflictLines(s)...)
 	var may []string
 	for _, command := range s.Next.MerchantMay {
 		may = append(may, fmt.Sprintf("notifyd orders %s %s", command, shellWord(s.OutTradeNo)))

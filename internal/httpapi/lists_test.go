@@ -81,7 +81,7 @@ func TestNotifications(t *testing.T) {
 		{ID: "ntf_2", Outcome: order.Unhandled, Kind: order.KindContract, ReceivedAt: at, Content: []byte(`{"a":1}`),
 			Results: []order.FactResult{{Merchant: "default", Kind: order.KindContract, Outcome: order.Unhandled}}},
 		{ID: "ntf_1", Outcome: order.Conflict, Reason: order.ReasonSurplusPayment, Kind: order.KindPaid, Copies: 2, ReceivedAt: at, Provider: "testpay",
-			Account: "shop", Merchant: "default", OutTradeNo: "T1", Results: []order.FactResult{{Merchant: "default", OutTradeNo: "T1", Kind: order.KindPaid, Outcome: order.Conflict, Reason: order.ReasonSurplusPayment}}},
+			Account: "shop", Merchant: "default", OutTradeNo: "T1", Results: []order.FactResult{{Merchant: "default", OutTradeNo: "T1", Kind: order.KindPaid, Outcome: order.Conflict, Reason: order.ReasonSurplusPayment, AmountFen: 1234}}},
 	}
 	b.reader.captures = map[string]order.Capture{
 		"ntf_1": {RequestLine: "POST /notify/shop HTTP/1.1", Header: []byte("Content-Length: 4\r\n"), Body: []byte("\x00\xff\r\n")},
@@ -93,13 +93,13 @@ func TestNotifications(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.body), &p); err != nil || p.NextCursor == nil || p.Items[0].ID != "ntf_2" {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	if want := `"facts":[{"merchant":"default","out_trade_no":null,"kind":"contract","outcome":"unhandled","reason":""}]`; !strings.Contains(got.body, want) {
+	if want := `"facts":[{"merchant":"default","out_trade_no":null,"kind":"contract","outcome":"unhandled","reason":"","amount_fen":null}]`; !strings.Contains(got.body, want) {
 		t.Errorf("a fact without an order: %s", got.body)
 	}
 	got = b.admin(t, "GET", "/notifications?limit=1&cursor="+*p.NextCursor, "")
 	const one = `{"id":"ntf_1","outcome":"conflict","reason":"surplus_payment","kind":"paid","copies":2,"received_at":"2026-01-01T12:00:00.123456+08:00",` +
 		`"provider":"testpay","account":"shop","merchant":"default","out_trade_no":"T1","provider_notification_id":null,` +
-		`"facts":[{"merchant":"default","out_trade_no":"T1","kind":"paid","outcome":"conflict","reason":"surplus_payment"}],"content":null}`
+		`"facts":[{"merchant":"default","out_trade_no":"T1","kind":"paid","outcome":"conflict","reason":"surplus_payment","amount_fen":1234}],"content":null}`
 	if want := `{"items":[` + one + `],"next_cursor":null}` + "\n"; got.body != want {
 		t.Errorf("second page (-want +got):\n%s", cmp.Diff(want, got.body))
 	}
@@ -110,7 +110,7 @@ func TestNotifications(t *testing.T) {
 	}
 	b.reader.rows = append(b.reader.rows, order.Row{ID: "ntf_0", Outcome: order.Unhandled, Reason: order.ReasonUnreadableField, Kind: order.KindOther,
 		Merchant: "default", Results: []order.FactResult{{Merchant: "default", Kind: order.KindOther, Outcome: order.Unhandled, Reason: order.ReasonUnreadableField}}})
-	const unnumbered = `"facts":[{"merchant":"default","out_trade_no":null,"kind":"other","outcome":"unhandled","reason":"unreadable_field"}]`
+	const unnumbered = `"facts":[{"merchant":"default","out_trade_no":null,"kind":"other","outcome":"unhandled","reason":"unreadable_field","amount_fen":null}]`
 	if got = b.admin(t, "GET", "/notifications/ntf_0", ""); !strings.Contains(got.body, unnumbered) {
 		t.Errorf("a fact without an order number: %s", got.body)
 	}

@@ -66,6 +66,19 @@ type FactResult struct {
 	Kind       Kind    `json:"kind"`
 	Outcome    Outcome `json:"outcome"`
 	Reason     Reason  `json:"reason"`
+	// AmountFen is what a fact in conflict says, where that is an amount: it moved
+	// nothing, so that it stands nowhere else. 0 otherwise.
+	AmountFen int64 `json:"amount_fen,omitempty"`
+}
+
+// resultOf is what became of a fact. An amount that could not be read, or not be
+// trusted, is none.
+func resultOf(f *Fact, d Decision) FactResult {
+	r := FactResult{Merchant: f.Merchant, OutTradeNo: f.OutTradeNo, Kind: f.Kind, Outcome: d.Outcome, Reason: d.Reason}
+	if d.Outcome == Conflict && d.Reason != ReasonUnreadableField && d.Reason != ReasonAmbiguousText {
+		r.AmountFen = f.AmountFen
+	}
+	return r
 }
 
 // Row is a notification as it is recorded.

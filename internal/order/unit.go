@@ -210,7 +210,7 @@ func collapse(facts []Fact, reason Reason) []Fact {
 func (u *unit) decide(st *state, receivedAt time.Time, i int, f Fact) {
 	f, d := u.fate(st, f)
 	st.changed = true
-	st.results[i] = FactResult{f.Merchant, f.OutTradeNo, f.Kind, d.Outcome, d.Reason}
+	st.results[i] = resultOf(&f, d)
 	if d.Outcome == Unmatched {
 		u.waiting = append(u.waiting, &waiter{
 			Waiting: Waiting{NotificationID: st.id, Index: i, Fact: f, ReceivedAt: receivedAt}, state: st})
@@ -304,7 +304,7 @@ func (u *unit) settle(which func(*waiter) bool) {
 			w.over = false
 			continue
 		}
-		w.state.results[w.Index] = FactResult{f.Merchant, f.OutTradeNo, f.Kind, d.Outcome, d.Reason}
+		w.state.results[w.Index] = resultOf(&f, d)
 		w.state.changed = true
 		if w.stored {
 			u.done = append(u.done, WaitingKey{w.NotificationID, w.Index})

@@ -122,6 +122,7 @@ type FactView struct {
 	Kind       Kind    `json:"kind"`
 	Outcome    Outcome `json:"outcome"`
 	Reason     Reason  `json:"reason"`
+	AmountFen  *int64  `json:"amount_fen"` // what a fact in conflict says; null where no amount is in dispute
 }
 
 // NotificationView is a notification by itself.
@@ -223,7 +224,7 @@ func (r *Row) View() NotificationView {
 		Facts: make([]FactView, 0, len(r.Results)),
 	}
 	for _, f := range r.Results {
-		v.Facts = append(v.Facts, FactView{f.Merchant, orNull(f.OutTradeNo), f.Kind, f.Outcome, f.Reason})
+		v.Facts = append(v.Facts, FactView{f.Merchant, orNull(f.OutTradeNo), f.Kind, f.Outcome, f.Reason, orNull(f.AmountFen)})
 	}
 	switch {
 	case len(r.Content) == 0:

@@ -92,7 +92,7 @@ func notificationsRoundTrip(t *testing.T, db store.DB) {
 		ID: "ntf_full", ReceivedAt: start, Provider: "wechat", Account: hard, Merchant: "default", OutTradeNo: "T" + hard, Kind: order.KindPaid,
 		Outcome: order.Conflict, Reason: order.ReasonAmountMismatch,
 		Results: []order.FactResult{
-			{Merchant: "default", OutTradeNo: "T" + hard, Kind: order.KindPaid, Outcome: order.Conflict, Reason: order.ReasonAmountMismatch},
+			{Merchant: "default", OutTradeNo: "T" + hard, Kind: order.KindPaid, Outcome: order.Conflict, Reason: order.ReasonAmountMismatch, AmountFen: math.MaxInt64},
 			{Merchant: "default/2", OutTradeNo: "T2", Kind: order.KindRefund, Outcome: order.Applied},
 		},
 		FactKey: factKey(1), ProviderID: "EV-" + hard, Claim: order.ProviderKey{Provider: "wechat", Scope: "1900000001", ProviderID: "EV-" + hard},
