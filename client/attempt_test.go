@@ -162,13 +162,13 @@ func TestFinalAnswers(t *testing.T) {
 }
 
 func TestIllegalTransitionSaysWhereTheOrderStands(t *testing.T) {
-	s := &server{reply: always(409, `{"code":"illegal_transition","status":409,"detail":"cannot ship an order that is created","order_status":"created"}`)}
+	s := &server{reply: always(409, `{"code":"illegal_transition","status":409,"detail":"T1 is created; only a paid order can be shipped","order_status":"created"}`)}
 	_, err := newClient(t, s).Ship(t.Context(), "T1001")
 	var p *client.Problem
 	if !errors.As(err, &p) || p.Code != client.CodeIllegalTransition || p.OrderStatus != client.Created {
 		t.Errorf("%v", err)
 	}
-	if want := "notifyd answers 409 illegal_transition: cannot ship an order that is created"; err.Error() != want {
+	if want := "notifyd answers 409 illegal_transition: T1 is created; only a paid order can be shipped"; err.Error() != want {
 		t.Errorf("it says %q", err)
 	}
 }

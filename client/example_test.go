@@ -30,7 +30,7 @@ func notifyd() *httptest.Server {
 		case strings.HasSuffix(r.URL.Path, "/ship"):
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusConflict)
-			_, _ = io.WriteString(w, `{"status":409,"code":"illegal_transition","detail":"cannot ship an order that is created","order_status":"created"}`)
+			_, _ = io.WriteString(w, `{"status":409,"code":"illegal_transition","detail":"T1001 is created; only a paid order can be shipped","order_status":"created"}`)
 		case first: // it is just starting
 			first = false
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -81,7 +81,7 @@ func ExampleProblem() {
 	fmt.Println(err)
 	// Output:
 	// the order is created
-	// notifyd answers 409 illegal_transition: cannot ship an order that is created
+	// notifyd answers 409 illegal_transition: T1001 is created; only a paid order can be shipped
 }
 
 // Events without an endpoint: one loop, which waits for the next event.

@@ -63,7 +63,7 @@ func TestOrdersFromRegistrationToCompletion(t *testing.T) {
 	_, err := c.want(t, exitFailed, "orders", "register", "T1", "--amount-fen", "999")
 	wantAll(t, err, "registered already")
 	_, err = c.want(t, exitFailed, "orders", "ship", "T1")
-	wantAll(t, err, "notifyd: cannot ship an order that is created\n")
+	wantAll(t, err, "notifyd: T1 is created; only a paid order can be shipped\n")
 
 	if status, _ := get(t, http.MethodPost, c.public+"/notify/alipay", paid("T1", forge.AlipayKey)); status != http.StatusOK {
 		t.Fatalf("status %d", status)

@@ -94,10 +94,10 @@ func disputeWords(f *order.FactView, s *httpapi.OrderStory) string {
 	words := ": says " + yuan(*f.AmountFen, s.Currency)
 	switch {
 	case f.Reason != order.ReasonAmountMismatch || f.Kind != order.KindPaid:
-	case s.PaidFen > 0:
-		words += ", known is " + yuan(s.PaidFen, s.Currency)
 	case s.ExpectedFen != nil:
 		words += ", expected is " + yuan(*s.ExpectedFen, s.Currency)
+	case s.PaidFen > 0:
+		words += ", known is " + yuan(s.PaidFen, s.Currency)
 	}
 	return words
 }

@@ -1,10 +1,27 @@
 package config
 
 import (
+	"net"
 	"net/netip"
 	"net/url"
 	"strings"
 )
+
+// adviseAdmin warns about a private listener that others can reach. In a
+// container it may have to listen everywhere, so that it is no fault.
+func (c *Config) adviseAdmin(report *Report) {
+	name, _, err := net.SplitHostPort(c.Admin.Listen)
+	if err != nil {
+		return // reported
+	}
+	host, err := netip.ParseAddr(name)
+	switch host = host.Unmap(); {
+	case name == "" || err == nil && host.IsUnspecified():
+		report.Warn(c.Finding("admin.listen", "every network of this machine reaches the private listener here: name 127.0.0.1 or a private address, or let a firewall keep it from the internet"))
+	case err == nil && !host.IsPrivate() && !host.IsLoopback() && !host.IsLinkLocalUnicast():
+		report.Warn(c.Finding("admin.listen", "this is an address of the internet, and the private listener is to be kept away from it"))
+	}
+}
 
 // adviseEndpoint warns about an endpoint that is allowed and will not do.
 func (c *Config) adviseEndpoint(e Endpoint, path string, report *Report) {

@@ -98,6 +98,7 @@ func (c *Config) complete(report *Report) {
 	if c.Listen == c.Admin.Listen && !strings.HasSuffix(c.Listen, ":0") {
 		report.Fail(c.Finding("listen", "admin.listen is the same address: the private listener needs its own"))
 	}
+	c.adviseAdmin(report)
 	if len(c.Merchants) == 0 {
 		c.Merchants = []Merchant{{Name: DefaultMerchant}}
 	}

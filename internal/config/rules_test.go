@@ -331,6 +331,28 @@ merchants:
 	}
 }
 
+// Whom the private listener lets in.
+func TestAdminListenAdvice(t *testing.T) {
+	const everywhere, internet = "every network of this machine", "an address of the internet"
+	for listen, want := range map[string]string{
+		":8081": everywhere, "0.0.0.0:8081": everywhere, "[::]:8081": everywhere, "[::ffff:0.0.0.0]:8081": everywhere,
+		"8.8.8.8:8081": internet, "[2001:4860::1]:8081": internet,
+		"127.0.0.1:8081": "", "[::1]:8081": "", "10.1.2.3:8081": "", "[fd00::1]:8081": "", "localhost:8081": "",
+	} {
+		_, report := load(t, fmt.Sprintf("admin: {listen: %q, token: canary-1}\naccounts: [{name: x, provider: p}]\n", listen))
+		if !report.OK() {
+			t.Fatal(report.Errors)
+		}
+		var said string
+		for _, f := range report.Warnings {
+			said += f.String() + "\n"
+		}
+		if want == "" && said != "" || !strings.Contains(said, want) || want != "" && !strings.Contains(said, ":1:17: admin.listen: ") {
+			t.Errorf("%s: %q, want %q", listen, said, want)
+		}
+	}
+}
+
 func TestSecretsPrintAsMask(t *testing.T) {
 	c, report := load(t, "admin: {token: canary-1}\nstore: postgres://u:canary-2@h/d\nmerchants:\n  - name: a\n    api_keys: [{id: k, secret: canary-3-long-enough}]\naccounts: [{name: x, provider: p, token: canary-4}]\n")
 	if !report.OK() {

@@ -200,9 +200,9 @@ func TestCommands(t *testing.T) {
 	}
 	wantProblem(t, "a field", b.admin(t, "POST", "/orders/T1/ship", `{"note":"x"}`), 422, "invalid_field")
 	wantProblem(t, "no object", b.admin(t, "POST", "/orders/T1/ship", `[]`), 400, "not_json")
-	b.commands.err = &order.IllegalTransition{Command: order.KindShip, Status: order.Refunded}
-	if p := wantProblem(t, "illegal", b.admin(t, "POST", "/orders/T1/ship", ""), 409, "illegal_transition"); p.OrderStatus != order.Refunded {
-		t.Errorf("the status is %q", p.OrderStatus)
+	b.commands.err = &order.IllegalTransition{OutTradeNo: "T1", Command: order.KindShip, Status: order.Refunded}
+	if p := wantProblem(t, "illegal", b.admin(t, "POST", "/orders/T1/ship", ""), 409, "illegal_transition"); p.OrderStatus != order.Refunded || p.Detail != "T1 is refunded; only a paid order can be shipped" {
+		t.Errorf("the status is %q: %s", p.OrderStatus, p.Detail)
 	}
 	b.commands.err = order.ErrUnknown
 	wantProblem(t, "unknown", b.admin(t, "POST", "/orders/T1/ship", ""), 404, "order_unknown")

@@ -101,7 +101,7 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &ready):
 		return ready
 	case errors.As(err, &illegal):
-		p := newProblem(http.StatusConflict, "illegal_transition", "cannot %s an order that is %s", illegal.Command, illegal.Status)
+		p := newProblem(http.StatusConflict, "illegal_transition", "%s", illegal.Error())
 		p.OrderStatus = illegal.Status
 		return p
 	}

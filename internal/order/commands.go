@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -21,12 +22,22 @@ var ErrFactsDiffer = errors.New("the order is registered with other facts")
 
 // IllegalTransition: a command cannot be done in the order's present status.
 type IllegalTransition struct {
-	Command Kind
-	Status  Status
+	OutTradeNo string
+	Command    Kind
+	Status     Status
 }
 
 func (e *IllegalTransition) Error() string {
-	return fmt.Sprintf("cannot %s an order that is %s", e.Command, e.Status)
+	var from []string
+	for _, s := range commands[e.Command].from {
+		from = append(from, string(s))
+	}
+	last := len(from) - 1
+	states := from[last]
+	if last > 0 {
+		states = strings.Join(from[:last], ", ") + " or " + states
+	}
+	return fmt.Sprintf("%s is %s; only a %s order can be %s", e.OutTradeNo, e.Status, states, commands[e.Command].to)
 }
 
 // Commands are the verbs of the merchant: what people do to orders, in
@@ -129,7 +140,7 @@ func obey(a Aggregate, command Kind) (Aggregate, *Event, error) {
 	case a.Order.Status == step.to:
 		return a, nil, nil
 	case !slices.Contains(step.from, a.Order.Status):
-		return a, nil, &IllegalTransition{command, a.Order.Status}
+		return a, nil, &IllegalTransition{a.Order.OutTradeNo, command, a.Order.Status}
 	}
 	from := a.Order.Status
 	a.Order.Status = step.to

@@ -17,7 +17,7 @@ func TestWalkCommands(t *testing.T) {
 	d.do(t1, KindShip)
 	d.do(t1, KindShip) // changes nothing
 	var illegal *IllegalTransition
-	if err := d.cmd.Do(ctx, t1, KindCancel); !errors.As(err, &illegal) || illegal.Status != Shipped {
+	if err := d.cmd.Do(ctx, t1, KindCancel); !errors.As(err, &illegal) || illegal.Status != Shipped || illegal.Error() != "T1 is shipped; only a created, pending or paid order can be cancelled" {
 		t.Errorf("cancel of a shipped order: %v", err)
 	}
 	d.do(t1, KindComplete)
