@@ -31,6 +31,22 @@ func (r *reach) flags(c *cobra.Command) {
 	f.BoolVar(&r.asJSON, "json", false, "print the JSON of the admin API")
 }
 
+// again is what a printed command needs besides, to ask the same server in the
+// same way: "" for the usual configuration, else flags with a space before them.
+func (r *reach) again() string {
+	flags := ""
+	if r.config != defaultConfig && r.server == "" {
+		flags += " --config " + shellWord(r.config)
+	}
+	if r.server != "" {
+		flags += " --server " + shellWord(r.server)
+	}
+	if r.tokenFile != "" {
+		flags += " --token-file " + shellWord(r.tokenFile)
+	}
+	return flags
+}
+
 // client makes a client of the server. The configuration is read only as far as
 // it is needed: key files may be on another machine.
 func (r *reach) client(a *app) (*adminClient, error) {

@@ -73,7 +73,7 @@ which events followed and what the endpoints answered; then what comes next. ` +
 ` + "`GET /admin/v1/orders/{out_trade_no}/story`" + `: the order as ` + "`GET /admin/v1/orders/{out_trade_no}`" + ` shows it, each notification with its facts,
 the newest 200 events with their deliveries and attempts, and ` + "`next`" + `.
 
-` + "```text\n" + string(wholeStory(sampleStory(), newSheet(usualColumns, false))) + "```\n")
+` + "```text\n" + string(wholeStory(sampleStory(), "", newSheet(usualColumns, false))) + "```\n")
 	return b.Bytes()
 }
 

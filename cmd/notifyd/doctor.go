@@ -95,7 +95,7 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags) error {
 // patient gathers the ways to all that is looked at.
 func (a *app) patient(f *doctorFlags, conf *config.Config) (*doctor.Patient, error) {
 	p := &doctor.Patient{Now: a.now, Mark: strings.ToLower(newID("doctor")), FirstID: firstID, ClockPeer: f.clockPeer,
-		IntegrityTime: f.integrity, StoreURL: conf.StoreForPeople()}
+		IntegrityTime: f.integrity, StoreURL: conf.StoreForPeople(), Again: f.again()}
 	if conf.Refused.Keep == 0 {
 		p.NoKept = "nothing is kept of what is refused: refused.keep is 0"
 	}

@@ -114,7 +114,7 @@ func (s *setup) fillIn(a *accountSetup, keyFlag, key, numbers string) string {
 // shellWord is a path as a shell reads it back.
 func shellWord(path string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,@", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,@:", r)
 	}
 	if strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 {
 		return path

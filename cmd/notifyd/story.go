@@ -46,20 +46,21 @@ and what it waits for.`,
 			if err := client.read(answer, &story); err != nil {
 				return err
 			}
-			return a.print(wholeStory(&story, newSheet(a.width(a.out), a.colour(a.out))))
+			return a.print(wholeStory(&story, r.again(), newSheet(a.width(a.out), a.colour(a.out))))
 		},
 	}
 	merchantFlag(c, &merchant)
 	return c
 }
 
-// wholeStory is an order's story for people.
-func wholeStory(s *httpapi.OrderStory, page *sheet) []byte {
+// wholeStory is an order's story for people; again is what the commands that it
+// names need besides.
+func wholeStory(s *httpapi.OrderStory, again string, page *sheet) []byte {
 	parts := [][]byte{orderText(s.View), paymentsTable(&s.StoryView), refundsTable(&s.StoryView), nil, nil}
 	page.line("What happened, in Beijing time:")
 	page.line("")
 	if s.EventsCut {
-		page.line("(Older events are left off; see: notifyd events list --order " + shellWord(s.OutTradeNo) + ")")
+		page.line("(Older events are left off; see: notifyd events list --order " + shellWord(s.OutTradeNo) + again + ")")
 	}
 	day := ""
 	for _, m := range momentsOf(s) {
@@ -73,7 +74,7 @@ func wholeStory(s *httpapi.OrderStory, page *sheet) []byte {
 	parts[3] = page.take()
 	page.line("What comes next:")
 	page.line("")
-	for _, line := range nextLines(s) {
+	for _, line := range nextLines(s, again) {
 		page.item(line)
 	}
 	parts[4] = page.take()

@@ -79,7 +79,7 @@ func TestOrdersShowTellsTheStory(t *testing.T) {
 		}
 		last += at
 	}
-	wantAll(t, out, "to erp      order.paid "+story.Events[1].ID+", attempt 1: answered 502", "it said: says Bad Gateway", "You may: notifyd orders complete T1\n")
+	wantAll(t, out, "to erp      order.paid "+story.Events[1].ID+", attempt 1: answered 502", "it said: says Bad Gateway", "You may: notifyd orders complete T1 --server http://")
 	for line := range strings.Lines(out) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > usualColumns {
 			t.Errorf("%d columns: %s", n, line)
@@ -152,10 +152,32 @@ func TestStorySaysWhatBecomesOfDeliveries(t *testing.T) {
 		"the endpoint is paused (answered 410). Go on: notifyd endpoints resume erp": paused,
 		"given up after 3 attempts. Send it again: notifyd events redeliver evt_1":   exhausted,
 	} {
-		if got := deliveryWords(&d); got != "order.paid evt_1 to erp: "+want {
+		if got := deliveryWords(&d, ""); got != "order.paid evt_1 to erp: "+want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+}
+
+// What is printed to be pasted asks the same server as the command that printed
+// it.
+func TestPrintedCommandsAskTheSameServer(t *testing.T) {
+	for want, r := range map[string]reach{
+		"":                                    {config: defaultConfig},
+		" --config 'my shop/notifyd.yaml'":    {config: "my shop/notifyd.yaml"},
+		" --server http://h:1 --token-file t": {config: "x.yaml", server: "http://h:1", tokenFile: "t"},
+		" --config try/notifyd.yaml --token-file token": {config: "try/notifyd.yaml", tokenFile: "token"},
+	} {
+		if got := r.again(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	s := &httpapi.OrderStory{EventsCut: true, StoryView: order.StoryView{View: order.View{OutTradeNo: "T1", Merchant: "shop/1", Status: order.Paid}}}
+	reason := "moving"
+	s.Next.MerchantMay = []order.Kind{order.KindShip}
+	s.Next.Deliveries = []httpapi.NextDelivery{{EventID: "evt_1", Endpoint: "erp", State: outbox.Exhausted}, {EventID: "evt_2", Endpoint: "erp", Paused: &reason}}
+	text := strings.Join(strings.Fields(string(wholeStory(s, " --config c.yaml", newSheet(mostColumns, false)))), " ")
+	wantAll(t, text, "notifyd events list --order T1 --config c.yaml)", "notifyd orders ship T1 --merchant shop/1 --config c.yaml",
+		"notifyd events redeliver evt_1 --config c.yaml", "notifyd endpoints resume erp --config c.yaml")
 }
 
 // Lines fit the terminal, and a story read with colours is the same story.
@@ -168,13 +190,13 @@ func TestStoryFitsTheTerminal(t *testing.T) {
 			{Merchant: "default/2", OutTradeNo: &number, Kind: order.KindPaid, Outcome: order.Applied}}}}
 	s.Next.MerchantMay = []order.Kind{order.KindShip, order.KindCancel}
 	for _, columns := range []int{leastColumns, mostColumns} {
-		plainText := string(wholeStory(s, newSheet(columns, false)))
+		plainText := string(wholeStory(s, "", newSheet(columns, false)))
 		for line := range strings.Lines(plainText) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > columns {
 				t.Errorf("%d columns, %d are there: %s", n, columns, line)
 			}
 		}
-		coloured := string(wholeStory(s, newSheet(columns, true)))
+		coloured := string(wholeStory(s, "", newSheet(columns, true)))
 		for _, code := range []string{dim, green, yellow, "0"} {
 			coloured = strings.ReplaceAll(coloured, "\x1b["+code+"m", "")
 		}

@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/notifyd/notifyd/internal/config"
 	"github.com/notifyd/notifyd/internal/httpapi"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
@@ -140,20 +140,20 @@ func waitWords(w httpapi.WaitCode, s *httpapi.OrderStory) string {
 }
 
 // nextLines say what comes next.
-func nextLines(s *httpapi.OrderStory) (lines []string) {
+func nextLines(s *httpapi.OrderStory, again string) (lines []string) {
 	for i := range s.Next.Deliveries {
-		lines = append(lines, deliveryWords(&s.Next.Deliveries[i]))
+		lines = append(lines, deliveryWords(&s.Next.Deliveries[i], again))
 	}
 	for _, w := range s.Next.WaitsFor {
 		lines = append(lines, waitWords(w, s))
 	}
 	lines = append(lines, conflictLines(s)...)
-	var may []string
-	for _, command := range s.Next.MerchantMay {
-		may = append(may, fmt.Sprintf("notifyd orders %s %s", command, shellWord(s.OutTradeNo)))
+	which := ""
+	if s.Merchant != config.DefaultMerchant {
+		which = " --merchant " + shellWord(s.Merchant)
 	}
-	if len(may) > 0 {
-		lines = append(lines, "You may: "+strings.Join(may, " · "))
+	for _, command := range s.Next.MerchantMay { // each in a line of its own, to be pasted
+		lines = append(lines, fmt.Sprintf("You may: notifyd orders %s %s", command, shellWord(s.OutTradeNo)+which+again))
 	}
 	if len(lines) == 0 {
 		lines = append(lines, "Nothing is due. What the provider still sends about it is recorded.")
@@ -162,13 +162,13 @@ func nextLines(s *httpapi.OrderStory) (lines []string) {
 }
 
 // deliveryWords says what becomes of a delivery that has not arrived.
-func deliveryWords(d *httpapi.NextDelivery) string {
+func deliveryWords(d *httpapi.NextDelivery, again string) string {
 	what := fmt.Sprintf("%s %s to %s: ", shown(string(d.Type)), shown(d.EventID), shown(d.Endpoint))
 	switch {
 	case d.State == outbox.Exhausted:
-		return what + "given up after " + plural(d.Attempts, "attempt", "attempts") + ". Send it again: notifyd events redeliver " + shown(d.EventID)
+		return what + "given up after " + plural(d.Attempts, "attempt", "attempts") + ". Send it again: notifyd events redeliver " + shown(d.EventID) + again
 	case d.Paused != nil:
-		return what + "the endpoint is paused (" + dash(*d.Paused) + "). Go on: notifyd endpoints resume " + shown(d.Endpoint)
+		return what + "the endpoint is paused (" + dash(*d.Paused) + "). Go on: notifyd endpoints resume " + shown(d.Endpoint) + again
 	case d.Behind != nil:
 		return what + "waits for " + shown(*d.Behind) + " to arrive or to be given up"
 	case d.Sending:

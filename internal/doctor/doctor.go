@@ -122,6 +122,7 @@ type Patient struct {
 	NoKept   string        // why the server keeps nothing of what it refuses; "": it does
 	Store    store.Checkup // nil: its URL cannot be read
 	StoreURL string        // without its password
+	Again    string        // the flags, with a space before them, that a printed command needs to ask the same server
 	// Call makes one request and follows no redirect.
 	Call      func(*http.Request) (*http.Response, error)
 	ClockPeer string // a server whose clock is trusted; "" for none

@@ -80,7 +80,7 @@ func (x *examination) refusals(ctx context.Context) {
 		if more {
 			n = "at least " + n
 		}
-		x.warn(Refusals, c.account, fmt.Sprintf("notifyd help %s says what to do; the latest is kept: notifyd notifications show %s", c.code, latest[c]),
+		x.warn(Refusals, c.account, fmt.Sprintf("notifyd help %s says what to do; the latest is kept: notifyd notifications show %s%s", c.code, latest[c], x.Again),
 			"%s refused as %s within a day", n, c.code)
 	}
 	if len(causes) == 0 {
