@@ -91,6 +91,12 @@ const (
 // testKeysFolder is where simulate looks for its keys.
 const testKeysFolder = "simulator"
 
+// A folder with this file is not seen by Git, wherever the configuration is kept:
+// secrets, and a database with other people's orders, have no place in it.
+const secretsFolder, ignoreFile = "secrets", "/.gitignore"
+
+var ignoreAll = []byte("*\n")
+
 // complete makes the secrets and the text of the configuration.
 func (s *setup) complete() (err error) {
 	if s.Listen == "" {
@@ -109,6 +115,8 @@ func (s *setup) complete() (err error) {
 	if err != nil {
 		return err
 	}
+	s.add(secretsFolder+ignoreFile, ignoreAll, "keeps this folder out of Git")
+	s.add("data"+ignoreFile, ignoreAll, "keeps this folder out of Git")
 	text, err := s.configText()
 	if err != nil {
 		return err

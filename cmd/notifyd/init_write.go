@@ -92,6 +92,9 @@ func (w *writing) all() error {
 		}
 	}
 	for _, f := range s.files {
+		if _, err := os.Lstat(s.path(f.name)); err == nil && path.Base(f.name) == path.Base(ignoreFile) {
+			continue // the owner's own: it stays
+		}
 		if err := w.file(f); err != nil {
 			return err
 		}
@@ -104,7 +107,7 @@ func (w *writing) all() error {
 	}
 	// They are not in made: undo takes the whole folder, which was new.
 	w.files = append(w.files, newFile{name: testKeysFolder + "/", what: "throw-away keys, for notifyd simulate"})
-	return nil
+	return w.file(newFile{testKeysFolder + ignoreFile, ignoreAll, "keeps this folder out of Git"})
 }
 
 // folder makes a folder and those above it. One that is there stays as it is.
