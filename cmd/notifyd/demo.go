@@ -90,7 +90,7 @@ func useEmpty(dir string) error {
 // clean removes the folder, or says where it is.
 func (d *demo) clean() error {
 	if d.kept {
-		d.tell("kept in %s: notifyd.yaml, keys, data, and the log of the server", d.dir)
+		d.tell("kept in %s: notifyd.yaml, keys, simulator, data, and the log of the server", d.dir)
 		return nil
 	}
 	return os.RemoveAll(d.dir)
@@ -121,6 +121,7 @@ func (d *demo) run(ctx context.Context, once, asJSON bool) error {
 		err = d.show(ctx, newDemoShop(at, token), once, asJSON)
 	}
 	if err == nil && !once {
+		d.tell("") // the table and the commands above end here
 		d.tell("Running until Ctrl-C. The server's log is %s", d.path("notifyd.log"))
 		select {
 		case <-ctx.Done():

@@ -65,6 +65,13 @@ func (s *simulate) write(ctx context.Context, p *performance) error {
 		}
 	}
 	_ = bar.Finish()
+	if s.out == toStdout && isTerminal(s.app.out) {
+		// A body ends as it was signed, mostly without a line end. In a file nothing is
+		// added to it; on a terminal the next line would stand behind it.
+		if err := s.print([]byte("\n")); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintln(s.err, count(written, "capture"))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/notifyd/notifyd/internal/provider"
 	"github.com/notifyd/notifyd/internal/provider/mend"
 )
 
@@ -32,7 +33,7 @@ func (x *examination) keys(context.Context) {
 		}
 		var names []string
 		for _, k := range a.Provider.Keys() {
-			names = append(names, strings.TrimSpace(k.Kind+" "+k.ID))
+			names = append(names, strings.TrimSpace(k.Kind+" "+provider.ShortID(k.ID)))
 		}
 		x.ok(KeysRead, a.Name, "loaded: %s", strings.Join(names, ", "))
 		x.expiry(a)

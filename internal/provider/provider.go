@@ -52,6 +52,18 @@ type KeyInfo struct {
 	NotAfter time.Time // zero: no end
 }
 
+// An id of more than longID bytes, a serial or a public key id, is cut to
+// shortHead and shortTail: enough to tell keys apart, and to find one in a console.
+const longID, shortHead, shortTail = 24, 8, 6
+
+// ShortID is an id for lines that list several: beginning and end of a long one.
+func ShortID(id string) string {
+	if len(id) <= longID {
+		return id
+	}
+	return id[:shortHead] + "…" + id[len(id)-shortTail:]
+}
+
 // The four errors of Parse.
 var (
 	// ErrMalformed: there is no envelope at all. 400.

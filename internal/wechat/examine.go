@@ -58,13 +58,15 @@ func (e *examination) bindingStep(err error) {
 }
 
 // loaded lists the keys in use, for people.
-func loaded(ks *keySet) string {
+func loaded(ks *keySet) string { return listed(ks, func(id string) string { return id }) }
+
+func listed(ks *keySet, worded func(id string) string) string {
 	if len(ks.order) == 0 {
 		return "none"
 	}
 	var all []string
 	for _, k := range ks.order {
-		text := k.kind + " " + k.id
+		text := k.kind + " " + worded(k.id)
 		if !k.notAfter.IsZero() {
 			text += " until " + k.notAfter.UTC().Format(time.DateOnly)
 		}

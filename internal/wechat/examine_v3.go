@@ -73,7 +73,7 @@ func (e *examination) signatureSteps(ev *evidence) {
 	case ev.key == nil:
 		e.Add(provider.StepKey, provider.StepFailed, "%s names %s, which is not loaded; loaded: %s", headerSerial, serial, loaded(e.keys))
 	default:
-		e.Add(provider.StepKey, provider.StepOK, "%s names %s, a loaded %s; loaded: %s", headerSerial, serial, ev.key.kind, loaded(e.keys))
+		e.Add(provider.StepKey, provider.StepOK, "%s names %s, a loaded %s; loaded: %s", headerSerial, serial, ev.key.kind, listed(e.keys, provider.ShortID))
 	}
 	e.ShowSigned(e.signedV3(&ev.header, e.Request.Body), mask, "")
 	if ev.key == nil {
