@@ -16,7 +16,7 @@ this list: a log can only say that a signature does not hold, verify finds out w
 
 The list is closed, and this document is made from it: ` + "`make codes`" + ` writes it, and ` + "`TestCodesDocumentIsInStep`" + ` holds it.
 
-被拒绝的通知会在日志中留下一行原因代码，并计入 ` + "`notifyd_refusals_total{account,code}`" + `（` + "`edge.no_account`" + ` 除外：它不属于任何账户）；发送方看不到代码，所有原因得到同一种答复。
+被拒绝的通知会在日志中留下一行原因代码，并计入 ` + "`notifyd_refusals_total{account,code}`" + `（` + "`edge.no_account`" + ` 除外：它不属于任何账号）；发送方看不到代码，所有原因得到同一种答复。
 ` + "`notifyd verify`" + ` 检查一个抓包文件并指出原因；标有“verify”的代码比服务器日志更细。` + "`notifyd help 代码`" + ` 打印同样的内容。
 `
 

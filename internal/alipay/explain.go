@@ -31,7 +31,7 @@ func explanations() []provider.Explanation {
 			say{"没有 `sign`。", "除非代理丢失或截断了请求体，否则无需处理：它并非来自支付宝。"}),
 		explain(codeSignType,
 			say{"`sign_type` is none of the account's `sign_types`.", "Set the application to RSA2 in the console; list RSA only for an old application that cannot change."},
-			say{"`sign_type` 不在账户的 `sign_types` 中。", "在开放平台把应用设为 RSA2；只有无法更换的老应用才列出 RSA。"}),
+			say{"`sign_type` 不在账号的 `sign_types` 中。", "在开放平台把应用设为 RSA2；只有无法更换的老应用才列出 RSA。"}),
 		explain(codeCharset,
 			say{"`charset` is none of utf-8, gbk, gb2312, gb18030.", "Order with one of these."},
 			say{"`charset` 不是 utf-8、gbk、gb2312、gb18030 之一。", "下单时使用其中之一。"}),
@@ -58,7 +58,7 @@ func explanations() []provider.Explanation {
 			say{"字符相同而字节不同：途中转换了字符集。", "关闭前面环节的字符集转换；签名所用的字节由 `charset` 参数决定。"}),
 		explain(codeForeignApp,
 			say{"`app_id` is missing or another application's.", "That application's `notify_url` names the wrong account."},
-			say{"缺少 `app_id`，或属于其他应用。", "那个应用的 `notify_url` 指向了错误的账户。"}),
+			say{"缺少 `app_id`，或属于其他应用。", "那个应用的 `notify_url` 指向了错误的账号。"}),
 		explain(codeForeignAuthApp,
 			say{"`auth_app_id` is neither `app_id` nor in `auth_app_ids`.", "Add the merchant that authorised the application."},
 			say{"`auth_app_id` 既不是 `app_id`，也不在 `auth_app_ids` 中。", "把授权该应用的商户加入 `auth_app_ids`。"}),
@@ -118,6 +118,6 @@ func finerExplanations() []provider.Explanation {
 			say{"没有任何已加载的密钥能对应该签名，而加载的证书均已过期。", "下载新的 `alipayCertPublicKey_RSA2.crt` 并添加。"}),
 		explain(codeOtherAccount,
 			say{"A key of another account of this configuration made the signature.", "Give the order the `notify_url` of that account, or correct this account's key."},
-			say{"签名由本配置中另一个账户的密钥生成。", "下单时使用那个账户的 `notify_url`，或更正本账户的密钥。"}),
+			say{"签名由本配置中另一个账号的密钥生成。", "下单时使用那个账号的 `notify_url`，或更正本账号的密钥。"}),
 	}
 }

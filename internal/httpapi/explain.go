@@ -10,7 +10,7 @@ func Explanations() []provider.Explanation {
 	return []provider.Explanation{
 		explain(codeNoAccount,
 			say{"The URL names an account that is not configured; 404. It is kept for diagnosis only and counted nowhere else.", "Compare the notify_url at the provider with `POST /notify/{account}`."},
-			say{"URL 中的账户未配置；返回 404。只留作诊断，不计入其他统计。", "核对服务商处的 notify_url 与 `POST /notify/{account}`。"}),
+			say{"URL 中的账号未配置；返回 404。只留作诊断，不计入其他统计。", "核对服务商处的 notify_url 与 `POST /notify/{account}`。"}),
 		explain(codeMethod,
 			say{"Not a POST; 405.", "Somebody opened the URL in a browser, or a monitor asks it: let it ask `/healthz`."},
 			say{"不是 POST；返回 405。", "有人在浏览器中打开了该地址，或有监控在探测：让监控访问 `/healthz`。"}),
@@ -52,6 +52,6 @@ func Explanations() []provider.Explanation {
 			say{"捕获到程序自身的故障；返回 503。", "请连同日志行一起反馈。"}),
 		provider.ExplainFiner(codeNotHTTP,
 			say{"A header that HTTP does not allow: the server answers 400 before it looks at the account.", "Look for what writes such a header; a capture may have been edited."},
-			say{"含有 HTTP 不允许的请求头：服务器在查看账户之前就返回 400。", "检查是谁写了这样的请求头；抓包文件可能被改动过。"}),
+			say{"含有 HTTP 不允许的请求头：服务器在查看账号之前就返回 400。", "检查是谁写了这样的请求头；抓包文件可能被改动过。"}),
 	}
 }
