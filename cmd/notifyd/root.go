@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,8 @@ type app struct {
 	env func(string) (string, bool)
 	now func() time.Time
 	// disk asks a file system for the doctor; nil: the system's own way.
-	disk func(path string) (*store.Disk, error)
+	disk     func(path string) (*store.Disk, error)
+	patience time.Duration // interruptPatience when 0
 }
 
 // Exit codes. Source: section 7 of the outside contract.
@@ -80,9 +82,36 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	command, err := root.ExecuteContextC(ctx)
-	return a.end(ctx, command, err)
+	ended := make(chan int, 1)
+	go func() {
+		command, err := root.ExecuteContextC(ctx)
+		ended <- a.end(ctx, command, err)
+	}()
+	select {
+	case code := <-ended:
+		return code
+	case <-ctx.Done():
+	}
+	if command, _, err := root.Find(args); err == nil && stopsInOrder(command) {
+		return <-ended
+	}
+	select {
+	case code := <-ended:
+		return code
+	case <-time.After(cmp.Or(a.patience, interruptPatience)):
+		fmt.Fprintln(a.err, "notifyd: interrupted, and not waiting any longer for a file or a terminal that does not answer")
+		return exitInterrupted
+	}
 }
+
+// interruptPatience is how long an interrupted command may take to end what it
+// has begun: a notification takes four seconds at most. Reading of a pipe that
+// nobody writes to ends never.
+const interruptPatience = 8 * time.Second
+
+// stopsInOrder is true of the commands that serve: how long they take to stop,
+// the configuration says.
+func stopsInOrder(c *cobra.Command) bool { return c.Name() == "serve" || c.Name() == "demo" }
 
 func rootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
