@@ -38,6 +38,9 @@ func (p *performance) story(o simulator.Order) ([]numberedStep, error) {
 		if step.Notification, err = step.Notification.With(p.edits...); err != nil {
 			return nil, exitWith(exitUsage, "message %d of %s: %w", i+1, p.scenario.Name, err)
 		}
+		for _, e := range p.edits { // or else the line would speak of what is not sent
+			step.What += ", " + shown(e.String())
+		}
 		steps = append(steps, numberedStep{step, i + 1})
 	}
 	return steps, nil

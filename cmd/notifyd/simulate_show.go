@@ -137,9 +137,9 @@ func (s *simulateShow) line(d simulatedStep) []byte {
 	case !d.asWanted():
 		note = "  ! a receiver has to refuse it"
 	case d.Want.Code != "":
-		note = "  (" + d.Want.Code + ")"
+		note = "  (due: " + d.Want.Code + ")"
 	case d.Want.Outcome != "":
-		note = "  (" + strings.TrimSpace(d.Want.Outcome+" "+d.Want.Reason) + ")"
+		note = "  (due: " + strings.TrimSpace(d.Want.Outcome+" "+d.Want.Reason) + ")"
 	}
 	line := fmt.Sprintf("%-*s  %2d  %-4s %-*s  %s%s\n", madeNumberWidth, shownOrders(d.orders()), d.number, answer, simulatedVerdict, d.verdict(), d.What, note)
 	if s.colour(s.out) {
@@ -200,7 +200,7 @@ func (s *simulateShow) end() {
 	}
 	text += fmt.Sprintf(": %d acked, %d refused", s.acked, s.refused)
 	if s.done > 0 && s.otherwise == 0 && !s.changed && s.acked+s.refused > 0 {
-		text += ", as it has to be"
+		text += ", answered as it has to be" // what the receiver then did does not show in an answer
 	}
 	fmt.Fprintln(s.err, text)
 }
