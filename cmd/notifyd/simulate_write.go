@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/notifyd/notifyd/client/simulator"
+	"github.com/notifyd/notifyd/internal/provider"
 )
 
 // writtenCapture is a capture in JSON.
@@ -73,6 +74,10 @@ func (s *simulate) writeOne(path string, step numberedStep, by *simulator.Simula
 	var capture bytes.Buffer
 	if err := step.Notification.At(s.now()).WriteCapture(&capture); err != nil {
 		return err
+	}
+	if n := capture.Len(); n > provider.MaxCaptureBytes {
+		fmt.Fprintf(s.err, "warning: the capture of message %d has %d bytes: verify and replay read at most %d of one, so send it with --to\n",
+			step.number, n, provider.MaxCaptureBytes)
 	}
 	if path == toStdout {
 		return s.print(capture.Bytes())
