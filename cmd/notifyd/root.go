@@ -82,6 +82,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
+	// Asked before it runs: a tree of commands serves one at a time.
+	called, _, unknown := root.Find(args)
 	ended := make(chan int, 1)
 	go func() {
 		command, err := root.ExecuteContextC(ctx)
@@ -92,7 +94,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return code
 	case <-ctx.Done():
 	}
-	if command, _, err := root.Find(args); err == nil && stopsInOrder(command) {
+	if unknown == nil && stopsInOrder(called) {
 		return <-ended
 	}
 	select {
