@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/notifyd/notifyd/internal/provider"
+	"github.com/notifyd/notifyd/internal/provider/forge"
 	"github.com/notifyd/notifyd/internal/store"
 )
 
@@ -46,6 +47,29 @@ func TestKeysThatEnd(t *testing.T) {
 		if len(got) != 3 {
 			t.Errorf("%s: %q", left, got)
 		}
+	}
+}
+
+// The simulator keeps its private keys beside the public ones: that is no slip,
+// and no business either.
+func TestKeysOfTheSimulator(t *testing.T) {
+	const mark = "made to simulate"
+	public := func(k forge.Key) File { return File{string(k) + ".pub", k.PublicPEM()} }
+	private := File{"own.pem", forge.MerchantKey.PrivatePEM()}
+	marked := File{"simulator/own.pem", append([]byte(mark+"\n"), private.Content...)}
+	mine, theirs := public(forge.MerchantKey), public(forge.PlatformKey)
+	for name, c := range map[string]struct {
+		files, nearby []File
+		begins, holds string
+	}{
+		"a try-out":               {[]File{mine}, []File{marked}, "skipped keys.own", "not for real money"},
+		"beside the provider's":   {[]File{theirs, mine}, []File{marked}, "warn keys.own", "who has simulator/own.pem"},
+		"trusted by nobody":       {[]File{theirs}, []File{marked}, "ok keys.own", ""},
+		"the merchant's own":      {[]File{mine}, []File{private}, "fail keys.own", "own.pem is its private half"},
+		"a copy without its mark": {[]File{mine}, []File{marked, private}, "fail keys.own", ": own.pem is its private half"},
+	} {
+		p := &Patient{TestMark: mark, Accounts: []Account{{Name: "a", Provider: &counter{}, Files: c.files, Nearby: c.nearby}}}
+		want(t, name, seen(t, p, nil, (*examination).keys), c.begins, c.holds)
 	}
 }
 
