@@ -109,6 +109,11 @@ func TestStore(t *testing.T) {
 		"away":                       {func(d *database, _ *examination) { d.err = fmt.Errorf("refused") }, "fail store.reach", "refused"},
 		"away, for its disk is full": {func(d *database, _ *examination) { d.err, d.found.Disk.FreeBytes = fmt.Errorf("I/O error"), 0 }, "fail store.space", "0 bytes"},
 		"nothing but an error":       {func(d *database, _ *examination) { d.err, d.found = fmt.Errorf("refused"), store.Examination{} }, "skipped store.writable", ""},
+		"away, said in lines": {func(d *database, _ *examination) {
+			d.err = fmt.Errorf("cannot connect:\n\tone: refused\n\tone: refused\n\ttwo: late")
+		},
+			"fail store.reach", "at: cannot connect: one: refused; two: late"},
+		"away, though the server wrote a moment ago": {func(d *database, x *examination) { d.err, x.writes = fmt.Errorf("refused"), true }, "skipped store.writable", ""},
 		"unsafe": {func(d *database, _ *examination) {
 			d.found.Settings[0] = store.Setting{Name: "fsync", Value: "off", Risk: "all", Grave: true, Fix: "on"}
 		}, "fail store.durability", "fsync is off: all"},
@@ -147,17 +152,21 @@ func TestServer(t *testing.T) {
 		begins, holds string
 		writes        bool
 	}{
-		"ready":           {listener{"/healthz": alive, "/readyz": {200, `{"ready":true,"checks":[{"name":"store","ok":true}]}`}}, "ok server.ready", "", true},
-		"not ready":       {listener{"/healthz": alive, "/readyz": {503, `{"ready":false,"checks":[{"name":"store","ok":false,"detail":"away"},{"name":"keys","ok":true}]}`}}, "fail server.ready", "store: away", false},
-		"down":            {listener{}, "warn server.up", "nobody is at", false},
-		"somebody else":   {listener{"/healthz": {404, ""}}, "warn server.up", "404", false},
-		"no readiness":    {listener{"/healthz": alive, "/readyz": {200, `<html>`}}, "fail server.ready", "", false},
-		"nothing of down": {listener{}, "skipped server.ready", "does not answer", false},
+		"ready":                {listener{"/healthz": alive, "/readyz": {200, `{"ready":true,"checks":[{"name":"store","ok":true}]}`}}, "ok server.ready", "", true},
+		"not ready":            {listener{"/healthz": alive, "/readyz": {503, `{"ready":false,"checks":[{"name":"store","ok":false,"detail":"away"},{"name":"keys","ok":true}]}`}}, "fail server.ready", "store: away", false},
+		"down":                 {listener{}, "warn server.up", "nobody is at", false},
+		"somebody else":        {listener{"/healthz": {404, ""}}, "warn server.up", "404", false},
+		"no readiness":         {listener{"/healthz": alive, "/readyz": {200, `<html>`}}, "fail server.ready", "", false},
+		"another's":            {listener{"/healthz": alive, adminNotifications: {401, `{}`}}, "fail server.up", "does not accept the token", false},
+		"nothing of another's": {listener{"/healthz": alive, adminNotifications: {401, `{}`}}, "skipped server.ready", "token", false},
+		"the public listener":  {listener{"/healthz": alive, adminNotifications: {404, "not found"}}, "fail server.up", "the public listener", false},
+		"a store that is away": {listener{"/healthz": alive, adminNotifications: {503, `{}`}, "/readyz": {503, `{"ready":false}`}}, "ok server.up", "", false},
+		"nothing of down":      {listener{}, "skipped server.ready", "does not answer", false},
 	} {
 		x := (*examination)(nil)
 		lines := seen(t, &Patient{Server: c.l}, func(e *examination) { x = e; x.up = false }, (*examination).server)
 		want(t, name, lines, c.begins, c.holds)
-		if len(lines) != 2 || x.writes != c.writes {
+		if len(lines) != 2 || x.writes != c.writes || x.up != strings.HasPrefix(lines[0], "ok ") {
 			t.Errorf("%s: %q, writes %v", name, lines, x.writes)
 		}
 	}
