@@ -222,6 +222,20 @@ func TestRefusals(t *testing.T) {
 	want(t, "another cause", lines[2:], "warn refusals", "1 refused as tp.signature")
 	want(t, "no account", lines[:1], "warn refusals", "edge.no_account")
 
+	var many []string // of a, seven causes; of b, five
+	for i := range 7 {
+		many = append(many, item("ref_9", `"a"`, fmt.Sprint("tp.c", i)))
+		if i < topCauses {
+			many = append(many, item("ref_9", `"b"`, fmt.Sprint("tp.c", i)))
+		}
+	}
+	p.Server = listener{adminNotifications: {200, fmt.Sprintf(`{"items":[%s],"next_cursor":null}`, strings.Join(many, ","))}}
+	lines = seen(t, p, nil, (*examination).refusals)
+	want(t, "the rest", lines, "warn refusals", "and 2 more causes")
+	if len(lines) != 2*topCauses+1 {
+		t.Errorf("%q", lines)
+	}
+
 	p.Server = listener{adminNotifications: {200, `{"items":[],"next_cursor":null}`}}
 	want(t, "none", seen(t, p, nil, (*examination).refusals), "ok refusals", "")
 	p.Server = listener{adminNotifications: {401, `{}`}}
@@ -250,7 +264,7 @@ func TestSilence(t *testing.T) {
 		"gone":                   {regular(31*time.Hour, 20, 6*time.Hour), "fail silence", "31h0m"},
 		"short pauses":           {regular(100*time.Minute, 20, 10*time.Minute), "ok silence", "its longest pause is about 1h0m"},
 		"nothing at all":         {nil, "skipped silence", "nothing came"},
-		"too young":              {regular(time.Hour, 6, time.Hour), "skipped silence", "too few"},
+		"too young":              {regular(time.Hour, 6, time.Hour), "skipped silence", "(sampled: at most 16 of an hour) are too few"},
 		"too few":                {regular(time.Hour, 20, 48*time.Hour), "skipped silence", "too few"},
 		"older than a habit":     {[]store.Arrival{{ID: "1", At: now.Add(-40 * day)}}, "skipped silence", "nothing came"},
 		"one outage is no habit": {outage, "ok silence", "its longest pause is about 1h0m"},
