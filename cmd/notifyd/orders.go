@@ -200,12 +200,17 @@ func printList[T any](a *app, r *reach, path string, f filters, rows func([]T) [
 		if err != nil {
 			return err
 		}
-		if r.asJSON {
-			return a.printAnswer(answer)
-		}
 		var page listing[T]
 		if err := client.read(answer, &page); err != nil {
 			return err
+		}
+		if len(page.Items) == 0 {
+			if err := f.whyEmpty(a, r); err != nil {
+				return err
+			}
+		}
+		if r.asJSON {
+			return a.printAnswer(answer)
 		}
 		if err := a.print(rows(page.Items)); err != nil {
 			return err

@@ -221,6 +221,15 @@ func TestAdminCommandsFindTheServer(t *testing.T) {
 	if code, out, err := runIn("orders", "list", "--config", path); code != exitDone || !strings.HasPrefix(out, "ORDER") {
 		t.Errorf("exit code %d, %s", code, err)
 	}
+	// An account that the configuration does not know gets no notifications.
+	for account, want := range map[string]int{"a": exitDone, "nope": exitUsage} {
+		for _, form := range [][]string{nil, {"--json"}, {"--verdict", "refused"}} {
+			code, _, err := runIn(append([]string{"notifications", "list", "--config", path, "--account", account}, form...)...)
+			if code != want || (want == exitUsage) != strings.Contains(err, `unknown account "nope": known are a`) {
+				t.Errorf("%s %v: exit code %d, %s", account, form, code, err)
+			}
+		}
+	}
 	env := func(name string) (string, bool) { return "throw-away-token", name == tokenVariable }
 	var out, err bytes.Buffer
 	if code := run(t.Context(), []string{"orders", "list", "--server", c.private + "/"}, env, stdio{out: &out, err: &err}); code != exitDone {

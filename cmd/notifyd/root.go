@@ -14,6 +14,7 @@ import (
 	goversion "go/version"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/notifyd/notifyd/internal/store"
@@ -213,17 +214,29 @@ func flagsOnly(c *cobra.Command, args []string) error {
 	return errors.New(text)
 }
 
-// usage makes the errors of an argument check wrong usage.
+// usage makes the errors of an argument check wrong usage. A flag that has taken
+// the next one for its value comes first: what is wrong then is not the arguments.
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	if check == nil {
 		check = flagsOnly
 	}
 	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
+		if err := cmp.Or(needsValue(c), check(c, args)); err != nil {
 			return &exitError{exitUsage, err}
 		}
 		return nil
 	}
+}
+
+// needsValue finds a flag whose value was left out, so that it took the next flag.
+func needsValue(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		next, is := strings.CutPrefix(f.Value.String(), "--")
+		if name, _, _ := strings.Cut(next, "="); is && c.Flag(name) != nil && err == nil {
+			err = fmt.Errorf("--%s needs a value: --%s was taken for it", f.Name, name)
+		}
+	})
+	return err
 }
 
 // end says what went wrong, if anything, and is the exit code.
