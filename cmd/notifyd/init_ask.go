@@ -58,12 +58,12 @@ func (s *setup) ask(ctx context.Context, a *app, given func(flag string) bool) e
 			*q.into = answer
 		}
 	}
-	s.Wechat.AppIDs = listed(appids)
+	s.Wechat.AppIDs = splitList(appids)
 	return s.clear() // an answer may have named one more file
 }
 
-// listed are the values of a list in one line.
-func listed(text string) []string {
+// splitList takes apart a list that was typed in one line.
+func splitList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
@@ -71,7 +71,7 @@ func listed(text string) []string {
 // noticed only when the first notification is refused.
 func usual(flag string) func(answer string) error {
 	return func(answer string) error {
-		for _, one := range listed(answer) {
+		for _, one := range splitList(answer) {
 			doubt := ""
 			switch flag {
 			case "mchid", "appid":
