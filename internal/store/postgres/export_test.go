@@ -73,6 +73,11 @@ func (s *Store) EachConnection(ctx context.Context, do func(*pgx.Conn) error) er
 	return nil
 }
 
+// OfNotices says whether a connection is one of those that commit notifications.
+func (s *Store) OfNotices(conn *pgx.Conn) bool {
+	return conn.Config().RuntimeParams["lock_timeout"] == s.notices.Config().ConnConfig.RuntimeParams["lock_timeout"]
+}
+
 // Writer takes a connection of those that write. Its plans are old or new.
 func (s *Store) Writer(ctx context.Context, old bool) (*pgxpool.Conn, error) {
 	if old {

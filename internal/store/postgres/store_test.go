@@ -229,9 +229,15 @@ func TestOtherEncodingIsRefused(t *testing.T) {
 
 func TestEveryConnectionHasTheSettings(t *testing.T) {
 	db := open(t, pgtest.Database(t))
+	notices := 0
 	err := db.EachConnection(t.Context(), func(conn *pgx.Conn) error {
+		lockTimeout := "1s"
+		if db.OfNotices(conn) {
+			lockTimeout = "300ms"
+			notices++
+		}
 		for name, want := range map[string]string{
-			"statement_timeout": "2s", "lock_timeout": "1s", "idle_in_transaction_session_timeout": "5s",
+			"statement_timeout": "2s", "lock_timeout": lockTimeout, "idle_in_transaction_session_timeout": "5s",
 			"application_name": "notifyd", "synchronous_commit": "on",
 		} {
 			var got string
@@ -254,6 +260,9 @@ func TestEveryConnectionHasTheSettings(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if want := postgres.DefaultCommitters + 1; notices != want {
+		t.Errorf("%d connections are for notifications, want %d", notices, want)
 	}
 }
 
