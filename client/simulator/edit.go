@@ -57,6 +57,14 @@ func SetJSON(path, value string) Edit { return Edit{path: path, text: value, kin
 // Drop leaves a field out.
 func Drop(path string) Edit { return Edit{path: path, kind: drop} }
 
+// String says what the edit does, for instance "amount.total changed".
+func (e Edit) String() string {
+	if e.kind == drop {
+		return e.path + " left out"
+	}
+	return e.path + " changed"
+}
+
 // ParseEdit reads path=value ([Set]) or path:=JSON ([SetJSON]).
 func ParseEdit(s string) (Edit, error) {
 	path, value, found := strings.Cut(s, "=")

@@ -28,6 +28,8 @@ type draft interface {
 	sign(t time.Time) forge.Message
 	// set changes a field before the message is signed.
 	set(e Edit) (draft, error)
+	// orders are the numbers of the orders that the message names.
+	orders() []string
 }
 
 // Message is one notification on its way, sent at a time.

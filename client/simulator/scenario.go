@@ -108,8 +108,8 @@ func ScenarioNamed(name string) (Scenario, bool) {
 	return Scenario{}, false
 }
 
-// leastAmountFen is the least order that can be refunded in parts.
-const leastAmountFen = 10
+// LeastAmountFen is the least order that can be refunded in parts.
+const LeastAmountFen = 10
 
 // Tell tells a scenario of an order. Times that the messages speak of are
 // o.PaidAt and a little later; the messages are signed when they are sent.
@@ -120,8 +120,8 @@ func (s *Simulator) Tell(scenario Scenario, o Order) (Story, error) {
 		return Story{}, fmt.Errorf("%s: %w", scenario.Name, s.never("it"))
 	case o.OutTradeNo == "":
 		return Story{}, fmt.Errorf("%s: the order has no number", scenario.Name)
-	case o.AmountFen < leastAmountFen:
-		return Story{}, fmt.Errorf("%s: a story needs an order of at least %d fen, not %d", scenario.Name, leastAmountFen, o.AmountFen)
+	case o.AmountFen < LeastAmountFen:
+		return Story{}, fmt.Errorf("%s: a story needs an order of at least %d fen, not %d", scenario.Name, LeastAmountFen, o.AmountFen)
 	}
 	t := &teller{Simulator: s, order: o}
 	tell(t)

@@ -18,20 +18,25 @@ const codesDocument = "docs/codes.md"
 // anchorOf is where a code is explained: GitHub's anchor of its heading.
 func anchorOf(code string) string { return codesDocument + "#" + strings.ReplaceAll(code, ".", "") }
 
+// conflictFamily has the reasons for which a proven notification is a conflict. The
+// other families are about refusals.
+const conflictFamily = "conflict"
+
 // codeFamily is the codes that begin with one word.
 type codeFamily struct {
 	title        string
 	explanations []provider.Explanation
 }
 
-// codeFamilies are all codes: the edge's, and those of each provider by its name.
+// codeFamilies are all codes: the edge's, those of each provider by its name, and
+// the reasons of conflicts.
 func codeFamilies() []codeFamily {
 	known := providers()
 	families := []codeFamily{{"edge", httpapi.Explanations()}}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		families = append(families, codeFamily{name, known[name].explain()})
 	}
-	return families
+	return append(families, codeFamily{conflictFamily, conflictExplanations()})
 }
 
 func allExplanations() (all []provider.Explanation) {
@@ -73,19 +78,22 @@ func helpCommand(a *app) *cobra.Command {
 		Short: "Help about a command, or about a reason code such as wx.unknown_serial",
 		Long: `help prints the help of a command, or what a reason code means and what to do
 about it, in English and Chinese. help codes lists every code: logs, metrics,
-refusals and verify use no others.`,
+refusals, conflicts and verify use no others.`,
 		Example: `  notifyd help verify
   notifyd help wx.unknown_serial
+  notifyd help amount_mismatch
   notifyd help codes`,
 		Annotations: endsWith(exitDone, exitFailed, exitUsage),
 		Args:        cobra.ArbitraryArgs,
+
+		ValidArgsFunction: topicsOfHelp,
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 1 && args[0] == allCodes && asMarkdown:
 				return a.print(codesMarkdown())
 			case len(args) == 1 && args[0] == allCodes:
 				return a.printCodes(asJSON)
-			case len(args) == 1 && strings.Contains(args[0], "."):
+			case len(args) == 1 && strings.ContainsAny(args[0], "._"): // no command has one
 				return a.printCode(args[0], asJSON)
 			case asJSON || asMarkdown:
 				return exitWith(exitUsage, "only codes have another form than text")
@@ -98,19 +106,39 @@ refusals and verify use no others.`,
 	return c
 }
 
+// topicsOfHelp completes commands along their way, and codes.
+func topicsOfHelp(c *cobra.Command, args []string, _ string) (topics []string, _ cobra.ShellCompDirective) {
+	if at, rest, err := c.Root().Find(args); err == nil && len(rest) == 0 {
+		for _, sub := range at.Commands() {
+			if sub.IsAvailableCommand() {
+				topics = append(topics, sub.Name()+"\t"+sub.Short)
+			}
+		}
+	}
+	if len(args) == 0 {
+		topics = append(topics, allCodes+"\tevery reason code")
+		for _, e := range allExplanations() {
+			topics = append(topics, e.Code+"\t"+e.Means.English)
+		}
+	}
+	return topics, cobra.ShellCompDirectiveNoFileComp
+}
+
 // helpOf prints the help of a command, which is data here.
 func helpOf(root *cobra.Command, args []string) error {
 	c, rest, err := root.Find(args)
 	if err != nil || len(rest) > 0 {
-		return noSuchCommand(root, args)
+		return noSuchCommand(c, rest)
 	}
 	c.InitDefaultHelpFlag()
 	c.InitDefaultVersionFlag()
 	return c.Help()
 }
 
+// printCode takes a code however its letters are written: no two codes differ by
+// that.
 func (a *app) printCode(code string, asJSON bool) error {
-	e, known := explanationOf(allExplanations(), code)
+	e, known := explanationOf(allExplanations(), strings.ToLower(code))
 	if !known {
 		var names []string
 		for _, other := range allExplanations() {

@@ -11,6 +11,7 @@ import (
 	"github.com/notifyd/notifyd/internal/config"
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/outbox"
+	"github.com/notifyd/notifyd/internal/redact"
 )
 
 func completionCommand(a *app) *cobra.Command {
@@ -89,6 +90,10 @@ func (a *app) completions() map[string]cobra.CompletionFunc {
 		"kind":       among(textsOf(order.Kinds())),
 		"type":       among(eventTypes()),
 		"state":      among(textsOf(outbox.States())),
+		"verdict":    among([]string{verdictAccepted, verdictRefused}),
+		"code":       among(refusalCodes()),
+		"redact":     listOf(append(textsOf(redact.Kinds()), "all")),
+		"lang":       among([]string{"en", "zh"}),
 	}
 }
 
@@ -104,6 +109,29 @@ func files(extensions ...string) cobra.CompletionFunc {
 
 func among(values []string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// listOf completes the last word of a list with commas.
+func listOf(values []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begun string) (lists []string, _ cobra.ShellCompDirective) {
+		before := begun[:strings.LastIndexByte(begun, ',')+1]
+		for _, v := range values {
+			lists = append(lists, before+v)
+		}
+		return lists, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// refusalCodes are the codes that a server can refuse with.
+func refusalCodes() (codes []string) {
+	for _, f := range codeFamilies() {
+		for _, e := range f.explanations {
+			if !e.Finer && f.title != conflictFamily {
+				codes = append(codes, e.Code)
+			}
+		}
+	}
+	return codes
 }
 
 // named completes with names of the configuration that the command line names. A

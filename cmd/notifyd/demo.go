@@ -90,7 +90,7 @@ func useEmpty(dir string) error {
 // clean removes the folder, or says where it is.
 func (d *demo) clean() error {
 	if d.kept {
-		d.tell("kept in %s: notifyd.yaml, keys, data, and the log of the server", d.dir)
+		d.tell("kept in %s: notifyd.yaml, secrets, simulator, data, and the log of the server", d.dir)
 		return nil
 	}
 	return os.RemoveAll(d.dir)

@@ -94,7 +94,7 @@ func exists(name string) bool {
 func TestDemoIsReadable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	code, out, err := runIn("demo", "--once", "--keep", dir)
-	if code != exitDone || err != "kept in "+dir+": notifyd.yaml, keys, data, and the log of the server\n" {
+	if code != exitDone || err != "kept in "+dir+": notifyd.yaml, secrets, simulator, data, and the log of the server\n" {
 		t.Fatalf("exit code %d, stderr %q", code, err)
 	}
 	if strings.Contains(out, "\x1b") {

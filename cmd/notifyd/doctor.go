@@ -11,6 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/notifyd/notifyd/client/simulator"
 	"github.com/notifyd/notifyd/internal/config"
 	"github.com/notifyd/notifyd/internal/doctor"
 	"github.com/notifyd/notifyd/internal/outbox"
@@ -94,7 +95,7 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags) error {
 
 // patient gathers the ways to all that is looked at.
 func (a *app) patient(f *doctorFlags, conf *config.Config) (*doctor.Patient, error) {
-	p := &doctor.Patient{Now: a.now, Mark: strings.ToLower(newID("doctor")), FirstID: firstID, ClockPeer: f.clockPeer,
+	p := &doctor.Patient{Now: a.now, Mark: strings.ToLower(newID("doctor")), FirstID: firstID, TestMark: simulator.Mark, ClockPeer: f.clockPeer,
 		IntegrityTime: f.integrity, StoreURL: conf.StoreForPeople()}
 	if conf.Refused.Keep == 0 {
 		p.NoKept = "nothing is kept of what is refused: refused.keep is 0"

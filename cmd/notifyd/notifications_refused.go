@@ -1,8 +1,10 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 
+	"github.com/notifyd/notifyd/internal/config"
 	"github.com/notifyd/notifyd/internal/httpapi"
 )
 
@@ -17,6 +19,9 @@ func refusedTable(items []httpapi.RefusedView) []byte {
 
 // keptBytes is how long a body was, marked when not all of it was kept.
 func keptBytes(n *httpapi.RefusedView) string {
+	if n.Truncated && n.Bytes == 0 {
+		return "not read"
+	}
 	text := strconv.FormatInt(n.Bytes, 10)
 	if n.Truncated {
 		text += " (cut)"
@@ -40,10 +45,40 @@ func refusedText(n *httpapi.RefusedView) []byte {
 	t.row("code\t%s", shown(n.Code))
 	t.row("detail\t%s", orDash(n.Detail))
 	body := strconv.FormatInt(n.Bytes, 10) + " bytes"
-	if n.Truncated {
+	switch {
+	case n.Truncated && n.Bytes == 0:
+		body = "not read"
+	case n.Truncated:
 		body += " were read, " + strconv.FormatInt(n.KeptBytes, 10) + " are kept; it is not all that was sent"
 	}
 	t.row("body\t%s", body)
 	t.row("sha256\t%s", shown(n.BodySHA256))
 	return t.text()
+}
+
+// whyEmpty is why a list could not but be empty: what it was asked for is known to
+// nobody. nil when there may just be none yet.
+func (f filters) whyEmpty(a *app, r *reach) error {
+	if code := f.value("code"); code != "" && !slices.Contains(refusalCodes(), code) {
+		if e, known := explanationOf(allExplanations(), code); known && e.Finer {
+			return exitWith(exitUsage, "no server refuses as %s: notifyd verify alone finds it", code)
+		}
+		return exitWith(exitUsage, "%s", nearestOrList(code, refusalCodes()))
+	}
+	account := f.value("account")
+	if account == "" || r.server != "" {
+		return nil // the configuration at hand may be another one
+	}
+	conf, _ := config.Load(r.config, a.env)
+	if conf == nil || slices.Contains(accountNames(conf), account) {
+		return nil
+	}
+	return exitWith(exitUsage, "%s", config.Unknown("account", account, accountNames(conf)))
+}
+
+func (f filters) value(parameter string) string {
+	if v := f[parameter]; v != nil {
+		return *v
+	}
+	return ""
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -43,7 +44,7 @@ func ofMerchant(merchant string) url.Values {
 
 func registerCommand(a *app, r *reach) *cobra.Command {
 	var merchant, currency, expires string
-	var amount fenFlag
+	amount := fenFlag{least: 1}
 	c := &cobra.Command{
 		Use:   "register OUT_TRADE_NO --amount-fen N",
 		Short: "Say what to expect of an order before it is paid",
@@ -58,7 +59,7 @@ again changes nothing.`,
 			if !c.Flags().Changed("amount-fen") {
 				return exitWith(exitUsage, "--amount-fen is missing: the amount in fen, 1000 for 10 yuan")
 			}
-			body := map[string]any{"out_trade_no": args[0], "amount_fen": amount}
+			body := map[string]any{"out_trade_no": args[0], "amount_fen": amount.fen}
 			if currency != "" {
 				body["currency"] = currency
 			}
@@ -83,19 +84,23 @@ again changes nothing.`,
 	return c
 }
 
-// fenFlag is an amount on the command line.
-type fenFlag int64
+// fenFlag is an amount on the command line, and the least that it can be.
+type fenFlag struct{ fen, least int64 }
 
 func (f *fenFlag) Set(text string) error {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return errors.New("must be a whole number of fen, 1000 for 10 yuan")
 	}
-	*f = fenFlag(n)
+	if n < f.least {
+		return fmt.Errorf("must be at least %d fen", f.least)
+	}
+	f.fen = n
 	return nil
 }
 
-func (f *fenFlag) String() string { return "" } // there is no default to show
+// String is the default in the help; 0 is none.
+func (f *fenFlag) String() string { return strconv.FormatInt(f.fen, 10) }
 func (f *fenFlag) Type() string   { return "fen" }
 
 // moveCommand is what the merchant does to an order, which is shown afterwards.
@@ -195,12 +200,17 @@ func printList[T any](a *app, r *reach, path string, f filters, rows func([]T) [
 		if err != nil {
 			return err
 		}
-		if r.asJSON {
-			return a.printAnswer(answer)
-		}
 		var page listing[T]
 		if err := client.read(answer, &page); err != nil {
 			return err
+		}
+		if len(page.Items) == 0 {
+			if err := f.whyEmpty(a, r); err != nil {
+				return err
+			}
+		}
+		if r.asJSON {
+			return a.printAnswer(answer)
 		}
 		if err := a.print(rows(page.Items)); err != nil {
 			return err

@@ -177,6 +177,7 @@ func TestAdminCommandsFail(t *testing.T) {
 		{exitUsage, "name one ID; 2 are given", []string{"notifications", "show", "a", "b"}},
 		{exitUsage, `"paid" is not understood: notifyd orders list takes flags only` + "\n", []string{"orders", "list", "paid"}},
 		{exitUsage, "must be a whole number of fen, 1000 for 10 yuan", []string{"orders", "register", "T1", "--amount-fen", "10.00"}},
+		{exitUsage, "must be at least 1 fen", []string{"orders", "register", "T1", "--amount-fen", "0"}},
 		{exitUsage, "--amount-fen is missing", []string{"orders", "register", "T1"}},
 		{exitUsage, "See: notifyd orders list --help", []string{"orders", "list", "--colour"}},
 		{exitUsage, "status: must be one of", []string{"orders", "list", "--status", "payed", "--server", c.private, "--token-file", c.token}},
@@ -194,7 +195,7 @@ func TestAdminCommandsFail(t *testing.T) {
 		{exitFailed, "does not accept the token. Give the one", []string{"orders", "list", "--server", c.private, "--token-file", wrong}},
 		{exitFailed, "Is this its private listener", []string{"orders", "list", "--server", c.public, "--token-file", c.token}},
 		{exitFailed, "merchant default has no order T9", []string{"orders", "show", "T9", "--server", c.private, "--token-file", c.token}},
-		{exitFailed, "amount_fen: must be", []string{"orders", "register", "T9", "--amount-fen", "0", "--server", c.private, "--token-file", c.token}},
+		{exitFailed, "amount_fen: must be", []string{"orders", "register", "T9", "--amount-fen", "1000000000001", "--server", c.private, "--token-file", c.token}},
 		{exitFailed, `no merchant "m2" is configured`, []string{"orders", "list", "--merchant", "m2", "--server", c.private, "--token-file", c.token}},
 	} {
 		code, out, err := runIn(x.args...)
@@ -219,6 +220,15 @@ func TestAdminCommandsFindTheServer(t *testing.T) {
 	}
 	if code, out, err := runIn("orders", "list", "--config", path); code != exitDone || !strings.HasPrefix(out, "ORDER") {
 		t.Errorf("exit code %d, %s", code, err)
+	}
+	// An account that the configuration does not know gets no notifications.
+	for account, want := range map[string]int{"a": exitDone, "nope": exitUsage} {
+		for _, form := range [][]string{nil, {"--json"}, {"--verdict", "refused"}} {
+			code, _, err := runIn(append([]string{"notifications", "list", "--config", path, "--account", account}, form...)...)
+			if code != want || (want == exitUsage) != strings.Contains(err, `unknown account "nope": known are a`) {
+				t.Errorf("%s %v: exit code %d, %s", account, form, code, err)
+			}
+		}
 	}
 	env := func(name string) (string, bool) { return "throw-away-token", name == tokenVariable }
 	var out, err bytes.Buffer

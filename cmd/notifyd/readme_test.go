@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -37,13 +38,15 @@ func fenced(t *testing.T, readme, language string) []string {
 func TestReadmeConfigurationIsAccepted(t *testing.T) {
 	for _, readme := range readmes {
 		dir := t.TempDir()
-		if err := os.Mkdir(filepath.Join(dir, "keys"), 0o755); err != nil {
-			t.Fatal(err)
+		for _, folder := range []string{"keys", "secrets"} {
+			if err := os.Mkdir(filepath.Join(dir, folder), 0o755); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for name, text := range map[string][]byte{
 			"notifyd.yaml":               []byte(fenced(t, readme, "yaml")[0]),
-			"keys/admin_token":           []byte("a throw-away token for this test alone\n"),
-			"keys/api_v3_key":            []byte("ThrowAwayKeyForTests000000000002\n"),
+			"secrets/admin_token":        []byte("a throw-away token for this test alone\n"),
+			"secrets/api_v3_key":         []byte("ThrowAwayKeyForTests000000000002\n"),
 			"keys/wechatpay_pub.pem":     forge.WechatPublicKey.PublicPEM(),
 			"keys/alipay_public_key.pem": forge.AlipayKey.PublicPEM(),
 		} {
@@ -117,6 +120,61 @@ func TestReadmeCommandsExist(t *testing.T) {
 		if seen == 0 {
 			t.Errorf("%s shows no command", readme)
 		}
+	}
+}
+
+// What init prints as the next steps of a try-out is the quick start that the
+// READMEs show, command by command.
+func TestReadmeQuickStartIsWhatInitSays(t *testing.T) {
+	var told setupTold
+	code, out, said := runIn("init", "--test", filepath.Join(t.TempDir(), "try"), "--json")
+	if err := json.Unmarshal([]byte(out), &told); code != exitDone || err != nil {
+		t.Fatalf("init exits %d and says: %s%v", code, said, err)
+	}
+	for _, readme := range readmes {
+		quick := strings.Join(fenced(t, readme, "sh"), "\n")
+		for _, step := range told.Next {
+			_, command, _ := strings.Cut(strings.ReplaceAll(step, told.Config, "try/notifyd.yaml"), ": notifyd ")
+			if !strings.Contains(quick, "bin/notifyd "+command) {
+				t.Errorf("%s does not show: bin/notifyd %s", readme, command)
+			}
+		}
+	}
+}
+
+// Every file of a secret or a key that the documents name is one of those in the
+// configuration that init writes: what they show works beside it.
+func TestDocumentsNameTheFilesOfInit(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shop")
+	if code, _, said := runIn("init", dir); code != exitDone {
+		t.Fatalf("init exits %d: %s", code, said)
+	}
+	written, err := os.ReadFile(filepath.Join(dir, configName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, readme := range readmes {
+		documents = append(documents, filepath.Join("..", "..", readme))
+	}
+	seen := 0
+	for _, document := range documents {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`(?:^|[ "(\[>`+"`"+`])((?:secrets|keys)/[A-Za-z0-9_.-]+)`).FindAllStringSubmatch(string(text), -1) {
+			seen++
+			if !strings.Contains(string(written), found[1]) {
+				t.Errorf("%s names %s, which init does not", filepath.Base(document), found[1])
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no document names a file")
 	}
 }
 

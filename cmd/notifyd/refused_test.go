@@ -218,3 +218,20 @@ func TestEveryCaptureCanBeRedacted(t *testing.T) {
 		t.Errorf("only %d values were looked for", values)
 	}
 }
+
+// A body that was never read has no length.
+func TestBytesOfRefused(t *testing.T) {
+	for want, n := range map[string]httpapi.RefusedView{
+		"not read": {Truncated: true},
+		"12 (cut)": {Truncated: true, Bytes: 12, KeptBytes: 3},
+		"12":       {Bytes: 12, KeptBytes: 12},
+		"0":        {},
+	} {
+		if got := keptBytes(&n); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if text := string(refusedText(&n)); strings.Contains(text, "not read") != (want == "not read") {
+			t.Errorf("%s: %s", want, text)
+		}
+	}
+}

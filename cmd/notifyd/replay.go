@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,8 @@ account is the last part of the path in the request line.
 
 Without --to they go through the same steps as in serve, against the configured
 store, each with the clock at its own time of receipt: the X-Captured-At header,
-or --at where a capture has none. With --to the bytes are sent as they are to a
+or --at where a capture has none. A capture in a folder that was redacted or cut
+is skipped, with a word on stderr. With --to the bytes are sent as they are to a
 running server, which goes by its own clock and answers no more than an HTTP
 status.
 
@@ -66,7 +68,14 @@ func (r *replay) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := r.player(ctx, paths)
+	// What a folder holds besides is left out; what was named must be played.
+	p, paths, err := r.player(ctx, paths, func(path string, why error) bool {
+		if slices.Contains(args, path) {
+			return false
+		}
+		fmt.Fprintf(r.err, "skipped: %v\n", why)
+		return true
+	})
 	if err != nil {
 		return err
 	}
@@ -79,26 +88,28 @@ func (r *replay) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// player checks the captures and opens what they are played on.
-func (r *replay) player(ctx context.Context, paths []string) (player, error) {
+// player checks the captures, returns those to play, and opens what they are
+// played on.
+func (r *replay) player(ctx context.Context, paths []string, skip func(string, error) bool) (player, []string, error) {
 	if r.to != "" {
 		if r.at != "" {
-			return nil, exitWith(exitUsage, "--at has no place beside --to: a running server goes by its own clock")
+			return nil, nil, exitWith(exitUsage, "--at has no place beside --to: a running server goes by its own clock")
 		}
 		s, err := newSender(r.to)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return s, checkCaptures(ctx, paths, func(captured) error { return nil })
+		paths, err = checkCaptures(ctx, paths, skip, func(captured) error { return nil })
+		return s, paths, err
 	}
 	l, err := r.newLocal()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := checkCaptures(ctx, paths, l.check); err != nil {
-		return nil, err
+	if paths, err = checkCaptures(ctx, paths, skip, l.check); err != nil {
+		return nil, nil, err
 	}
-	return l, l.open(ctx)
+	return l, paths, l.open(ctx)
 }
 
 func (r *replay) playAll(ctx context.Context, p player, paths []string, show *show) error {

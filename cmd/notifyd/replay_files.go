@@ -53,18 +53,21 @@ func capturePaths(args []string) ([]string, error) {
 	return paths, nil
 }
 
-// checkCaptures reads every capture once and lists what is wrong with all of
-// them. They are read again when they are played: together they may be larger
-// than the memory.
-func checkCaptures(ctx context.Context, paths []string, check func(captured) error) error {
+// checkCaptures reads every capture once, lists what is wrong with all of them,
+// and returns those to play. They are read again when they are played: together
+// they may be larger than the memory. skip is asked about one that is not
+// complete, and says whether the others are played without it.
+func checkCaptures(ctx context.Context, paths []string, skip func(path string, why error) bool, check func(captured) error) (whole []string, err error) {
 	var faults []error
 	for _, path := range paths {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
 		c, err := readCapture(path)
 		if err == nil {
-			err = c.complete()
+			if err = c.complete(); err != nil && skip(path, err) {
+				continue
+			}
 		}
 		if err == nil {
 			err = check(c)
@@ -72,18 +75,21 @@ func checkCaptures(ctx context.Context, paths []string, check func(captured) err
 		if err != nil {
 			faults = append(faults, err)
 		}
+		whole = append(whole, path)
 	}
-	switch len(faults) {
-	case 0:
-		return nil
-	case 1:
-		return exitWith(exitUsage, "%w", faults[0])
+	switch {
+	case len(faults) == 0 && len(whole) == 0:
+		return nil, exitWith(exitUsage, "no capture is left to play")
+	case len(faults) == 0:
+		return whole, nil
+	case len(faults) == 1:
+		return nil, exitWith(exitUsage, "%w", faults[0])
 	}
 	text := ""
 	for _, f := range faults {
 		text += "\n  " + f.Error()
 	}
-	return exitWith(exitUsage, "%d captures cannot be played:%s", len(faults), text)
+	return nil, exitWith(exitUsage, "%d captures cannot be played:%s", len(faults), text)
 }
 
 // maxCaptureFileBytes is above the largest capture, so that one which is too

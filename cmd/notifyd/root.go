@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	goversion "go/version"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/notifyd/notifyd/internal/store"
@@ -31,7 +33,8 @@ type app struct {
 	env func(string) (string, bool)
 	now func() time.Time
 	// disk asks a file system for the doctor; nil: the system's own way.
-	disk func(path string) (*store.Disk, error)
+	disk     func(path string) (*store.Disk, error)
+	patience time.Duration // interruptPatience when 0
 }
 
 // Exit codes. Source: section 7 of the outside contract.
@@ -80,9 +83,38 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	command, err := root.ExecuteContextC(ctx)
-	return a.end(ctx, command, err)
+	// Asked before it runs: a tree of commands serves one at a time.
+	called, _, unknown := root.Find(args)
+	ended := make(chan int, 1)
+	go func() {
+		command, err := root.ExecuteContextC(ctx)
+		ended <- a.end(ctx, command, err)
+	}()
+	select {
+	case code := <-ended:
+		return code
+	case <-ctx.Done():
+	}
+	if unknown == nil && stopsInOrder(called) {
+		return <-ended
+	}
+	select {
+	case code := <-ended:
+		return code
+	case <-time.After(cmp.Or(a.patience, interruptPatience)):
+		fmt.Fprintln(a.err, "notifyd: interrupted, and not waiting any longer for a file or a terminal that does not answer")
+		return exitInterrupted
+	}
 }
+
+// interruptPatience is how long an interrupted command may take to end what it
+// has begun: a notification takes four seconds at most. Reading of a pipe that
+// nobody writes to ends never.
+const interruptPatience = 8 * time.Second
+
+// stopsInOrder is true of the commands that serve: how long they take to stop,
+// the configuration says.
+func stopsInOrder(c *cobra.Command) bool { return c.Name() == "serve" || c.Name() == "demo" }
 
 func rootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
@@ -182,17 +214,29 @@ func flagsOnly(c *cobra.Command, args []string) error {
 	return errors.New(text)
 }
 
-// usage makes the errors of an argument check wrong usage.
+// usage makes the errors of an argument check wrong usage. A flag that has taken
+// the next one for its value comes first: what is wrong then is not the arguments.
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	if check == nil {
 		check = flagsOnly
 	}
 	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
+		if err := cmp.Or(needsValue(c), check(c, args)); err != nil {
 			return &exitError{exitUsage, err}
 		}
 		return nil
 	}
+}
+
+// needsValue finds a flag whose value was left out, so that it took the next flag.
+func needsValue(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		next, is := strings.CutPrefix(f.Value.String(), "--")
+		if name, _, _ := strings.Cut(next, "="); is && c.Flag(name) != nil && err == nil {
+			err = fmt.Errorf("--%s needs a value: --%s was taken for it", f.Name, name)
+		}
+	})
+	return err
 }
 
 // end says what went wrong, if anything, and is the exit code.

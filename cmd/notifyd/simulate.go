@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,7 @@ type simulate struct {
 	config, keys, account, protocol string
 	to, out                         string
 	order, subMerchant              string
-	amountFen                       int64
+	amount                          fenFlag
 	set, drop                       []string
 	step, number, concurrency       int
 	rate                            float64
@@ -69,11 +70,12 @@ encrypted content, header.… a header.`,
 	f.StringVar(&s.config, "config", defaultConfig, "configuration `file` of the receiver: its accounts are played to")
 	f.StringVar(&s.keys, "keys", "", "`folder` of the simulated provider's keys; without it simulator/ beside the configuration")
 	f.StringVar(&s.account, "account", "", "`name` of the account; without it the first that has the scenario")
-	f.StringVar(&s.protocol, "protocol", "", "wechat-v3, wechat-v2 or alipay; without it the first that has the scenario")
+	f.StringVar(&s.protocol, "protocol", "", "v3, v2 or alipay; without it the first that has the scenario")
 	f.StringVar(&s.to, "to", "", "`URL` of the receiver, or a whole notify URL; without it the public listener in the configuration")
 	f.StringVar(&s.out, "out", "", "write captures instead of sending: a .http `file`, a folder, or - for stdout")
 	f.StringVar(&s.order, "order", "", "order `number`; without it a new one")
-	f.Int64Var(&s.amountFen, "amount", defaultAmountFen, "amount of the order in `fen`")
+	s.amount = fenFlag{defaultAmountFen, simulator.LeastAmountFen}
+	f.Var(&s.amount, "amount", "amount of the order in `fen`: 1000 for 10 yuan, and at least 10")
 	f.StringVar(&s.subMerchant, "sub-merchant", "", "partner mode: `number` of the sub-merchant whose order it is")
 	f.StringArrayVar(&s.set, "set", nil, "change a field of every message before signing: `path=value` or path:=JSON")
 	f.StringArrayVar(&s.drop, "drop", nil, "leave out the field at `path`")
@@ -116,17 +118,32 @@ func (s *simulate) args(_ *cobra.Command, args []string) error {
 		return errors.New("--step counts from 1")
 	case s.to != "" && s.out != "":
 		return errors.New("--to sends and --out writes: choose one")
-	case s.protocol != "" && !slices.Contains(simulator.Protocols(), simulator.Protocol(s.protocol)):
-		return errors.New(config.Unknown("protocol", s.protocol, protocolNames(simulator.Protocols())))
 	}
-	return nil
+	return s.setProtocol(s.protocol)
 }
 
-func protocolNames(list []simulator.Protocol) (names []string) {
-	for _, p := range list {
-		names = append(names, string(p))
+// setProtocol takes a protocol by its name and by the short one that --list
+// shows.
+func (s *simulate) setProtocol(name string) error {
+	if name == "" {
+		return nil
 	}
-	return names
+	for _, p := range simulator.Protocols() {
+		if name == string(p) || name == shortProtocol(p) {
+			s.protocol = string(p)
+			return nil
+		}
+	}
+	return errors.New(config.Unknown("protocol", name, textsOf(simulator.Protocols())))
+}
+
+// listed are protocols as a sentence has them.
+func listed(protocols []simulator.Protocol) string {
+	names := textsOf(protocols)
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return strings.Join(names, "")
 }
 
 // run plays the scenario. What can be wrong with the command line is found
@@ -134,7 +151,10 @@ func protocolNames(list []simulator.Protocol) (names []string) {
 func (s *simulate) run(ctx context.Context, name string) error {
 	scenario, ok := simulator.ScenarioNamed(name)
 	if !ok {
-		return exitWith(exitUsage, "%s. --list says what they are", config.Unknown("scenario", name, scenarioNames()))
+		return exitWith(exitUsage, "%s", config.UnknownAmong("scenario", name, scenarioNames(), "notifyd simulate --list names them"))
+	}
+	if p := simulator.Protocol(s.protocol); p != "" && !slices.Contains(scenario.Protocols, p) {
+		return exitWith(exitUsage, "there is no %s in %s: it is a scenario of %s", name, p, listed(scenario.Protocols))
 	}
 	conf, report := config.Load(s.config, s.env)
 	if !report.OK() {
@@ -194,8 +214,11 @@ func (s *simulate) simulator(k keyring, conf *config.Config, scenario simulator.
 	if cannot != nil {
 		return nil, exitWith(exitUsage, "%w", cannot)
 	}
-	return nil, exitWith(exitUsage, "there is %s in %v only, and no account for that was found%s", scenario.Name, scenario.Protocols,
-		chosen(s.account, simulator.Protocol(s.protocol)))
+	who := "no account has a key for that"
+	if s.account != "" {
+		who = fmt.Sprintf("the account %s has no key for that", s.account)
+	}
+	return nil, exitWith(exitUsage, "%s is a scenario of %s, and %s", scenario.Name, listed(scenario.Protocols), who)
 }
 
 func (s *simulate) edits() ([]simulator.Edit, error) {
@@ -242,7 +265,7 @@ func (s *simulate) orders() func(i int) simulator.Order {
 		s.order = number
 	}
 	return func(i int) simulator.Order {
-		o := simulator.Order{OutTradeNo: number, AmountFen: s.amountFen, SubMerchant: s.subMerchant, PaidAt: at}
+		o := simulator.Order{OutTradeNo: number, AmountFen: s.amount.fen, SubMerchant: s.subMerchant, PaidAt: at}
 		if s.number > 1 {
 			o.OutTradeNo = fmt.Sprintf("%s-%d", number, i+1)
 		}

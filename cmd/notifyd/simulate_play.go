@@ -38,7 +38,10 @@ func (p *performance) story(o simulator.Order) ([]numberedStep, error) {
 		if step.Notification, err = step.Notification.With(p.edits...); err != nil {
 			return nil, exitWith(exitUsage, "message %d of %s: %w", i+1, p.scenario.Name, err)
 		}
-		steps = append(steps, numberedStep{step, i + 1, o.OutTradeNo})
+		for _, e := range p.edits { // or else the line would speak of what is not sent
+			step.What += ", " + shown(e.String())
+		}
+		steps = append(steps, numberedStep{step, i + 1})
 	}
 	return steps, nil
 }
@@ -47,10 +50,13 @@ func (p *performance) story(o simulator.Order) ([]numberedStep, error) {
 type numberedStep struct {
 	simulator.Step
 	number int
-	order  string
 }
 
 func (n numberedStep) copies() int { return max(1, n.Copies) }
+
+// orders are the orders that the message is about: a story has several, and
+// some messages are about none.
+func (n numberedStep) orders() []string { return append([]string{}, n.Notification.OutTradeNos()...) }
 
 // errUnanswered ends a run: without a receiver there is nothing to simulate.
 var errUnanswered = errors.New("no answer")

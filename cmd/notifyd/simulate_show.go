@@ -46,18 +46,18 @@ func (d simulatedStep) verdict() string {
 
 // shownStep is a step in JSON. Unknown values are null.
 type shownStep struct {
-	OutTradeNo string             `json:"out_trade_no"`
-	Step       int                `json:"step"`
-	What       string             `json:"what"`
-	Account    string             `json:"account"`
-	Protocol   simulator.Protocol `json:"protocol"`
-	Copies     int                `json:"copies"`
-	Acked      int                `json:"acked"`
-	HTTPStatus *int               `json:"http_status"`
-	TookMS     float64            `json:"took_ms"`
-	Want       *shownWant         `json:"want"` // null after --set and --drop
-	AsWanted   *bool              `json:"as_wanted"`
-	Error      *string            `json:"error"`
+	OutTradeNos []string           `json:"out_trade_nos"` // empty: it is about no order
+	Step        int                `json:"step"`
+	What        string             `json:"what"`
+	Account     string             `json:"account"`
+	Protocol    simulator.Protocol `json:"protocol"`
+	Copies      int                `json:"copies"`
+	Acked       int                `json:"acked"`
+	HTTPStatus  *int               `json:"http_status"`
+	TookMS      float64            `json:"took_ms"`
+	Want        *shownWant         `json:"want"` // null after --set and --drop
+	AsWanted    *bool              `json:"as_wanted"`
+	Error       *string            `json:"error"`
 }
 
 // shownWant is what a receiver has to do; the words of notifyd are null where it
@@ -137,15 +137,23 @@ func (s *simulateShow) line(d simulatedStep) []byte {
 	case !d.asWanted():
 		note = "  ! a receiver has to refuse it"
 	case d.Want.Code != "":
-		note = "  (" + d.Want.Code + ")"
+		note = "  (due: " + d.Want.Code + ")"
 	case d.Want.Outcome != "":
-		note = "  (" + strings.TrimSpace(d.Want.Outcome+" "+d.Want.Reason) + ")"
+		note = "  (due: " + strings.TrimSpace(d.Want.Outcome+" "+d.Want.Reason) + ")"
 	}
-	line := fmt.Sprintf("%-*s  %2d  %-4s %-*s  %s%s\n", madeNumberWidth, shown(d.order), d.number, answer, simulatedVerdict, d.verdict(), d.What, note)
+	line := fmt.Sprintf("%-*s  %2d  %-4s %-*s  %s%s\n", madeNumberWidth, shownOrders(d.orders()), d.number, answer, simulatedVerdict, d.verdict(), d.What, note)
 	if s.colour(s.out) {
 		line = paintedVerdict(line)
 	}
 	return []byte(line)
+}
+
+// shownOrders are the order numbers of a message in one column.
+func shownOrders(numbers []string) string {
+	if len(numbers) == 0 {
+		return "-"
+	}
+	return shown(strings.Join(numbers, "+"))
 }
 
 // paintedVerdict marks what is not as it has to be.
@@ -157,7 +165,7 @@ func paintedVerdict(line string) string {
 }
 
 func (s *simulateShow) shown(d simulatedStep) shownStep {
-	v := shownStep{OutTradeNo: d.order, Step: d.number, What: d.What, Account: d.account, Protocol: d.protocol, Copies: d.copies(),
+	v := shownStep{OutTradeNos: d.orders(), Step: d.number, What: d.What, Account: d.account, Protocol: d.protocol, Copies: d.copies(),
 		Acked: d.acked, TookMS: float64(d.took.Microseconds()) / 1000}
 	if d.status != 0 {
 		v.HTTPStatus = &d.status
@@ -192,7 +200,7 @@ func (s *simulateShow) end() {
 	}
 	text += fmt.Sprintf(": %d acked, %d refused", s.acked, s.refused)
 	if s.done > 0 && s.otherwise == 0 && !s.changed && s.acked+s.refused > 0 {
-		text += ", as it has to be"
+		text += ", answered as it has to be" // what the receiver then did does not show in an answer
 	}
 	fmt.Fprintln(s.err, text)
 }

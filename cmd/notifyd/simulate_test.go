@@ -52,7 +52,7 @@ func TestSimulateColoursWhatIsWrong(t *testing.T) {
 	if got := paintedVerdict("a  b  ! wrong\n"); got != "a  b  \x1b[31m! wrong\x1b[0m\n" {
 		t.Errorf("%q", got)
 	}
-	if got := paintedVerdict("a  b  (applied)\n"); strings.Contains(got, "\x1b") {
+	if got := paintedVerdict("a  b  (due: applied)\n"); strings.Contains(got, "\x1b") {
 		t.Errorf("%q", got)
 	}
 }

@@ -8,17 +8,18 @@ import (
 	"path/filepath"
 
 	"github.com/notifyd/notifyd/client/simulator"
+	"github.com/notifyd/notifyd/internal/provider"
 )
 
 // writtenCapture is a capture in JSON.
 type writtenCapture struct {
-	File       string     `json:"file"`
-	OutTradeNo string     `json:"out_trade_no"`
-	Step       int        `json:"step"`
-	What       string     `json:"what"`
-	Account    string     `json:"account"`
-	Protocol   string     `json:"protocol"`
-	Want       *shownWant `json:"want"` // null after --set and --drop
+	File        string     `json:"file"`
+	OutTradeNos []string   `json:"out_trade_nos"`
+	Step        int        `json:"step"`
+	What        string     `json:"what"`
+	Account     string     `json:"account"`
+	Protocol    string     `json:"protocol"`
+	Want        *shownWant `json:"want"` // null after --set and --drop
 }
 
 // toStdout as a file's name is stdout.
@@ -74,6 +75,10 @@ func (s *simulate) writeOne(path string, step numberedStep, by *simulator.Simula
 	if err := step.Notification.At(s.now()).WriteCapture(&capture); err != nil {
 		return err
 	}
+	if n := capture.Len(); n > provider.MaxCaptureBytes {
+		fmt.Fprintf(s.err, "warning: the capture of message %d has %d bytes: verify and replay read at most %d of one, so send it with --to\n",
+			step.number, n, provider.MaxCaptureBytes)
+	}
 	if path == toStdout {
 		return s.print(capture.Bytes())
 	}
@@ -83,7 +88,7 @@ func (s *simulate) writeOne(path string, step numberedStep, by *simulator.Simula
 	if !s.asJSON {
 		return s.print([]byte(path + "\n"))
 	}
-	v := writtenCapture{File: path, OutTradeNo: step.order, Step: step.number, What: step.What, Account: by.Account().Name, Protocol: string(by.Protocol())}
+	v := writtenCapture{File: path, OutTradeNos: step.orders(), Step: step.number, What: step.What, Account: by.Account().Name, Protocol: string(by.Protocol())}
 	if len(s.set)+len(s.drop) == 0 {
 		v.Want = wantOf(step.Want)
 	}

@@ -179,6 +179,11 @@ func TestCodesDocumentIsInStep(t *testing.T) {
 		t.Errorf("%s is not what the program says: make codes", codesDocument)
 	}
 	seen := map[string]bool{}
+	for _, r := range order.Reasons() {
+		if _, explained := explanationOf(conflictExplanations(), string(r)); !explained {
+			t.Errorf("%s stands in tables and is not explained", r)
+		}
+	}
 	for _, e := range allExplanations() {
 		if seen[e.Code] || e.Means.English == "" || e.Means.Chinese == "" || e.Fix.English == "" || e.Fix.Chinese == "" {
 			t.Errorf("%s is explained twice or in part", e.Code)

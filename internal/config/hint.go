@@ -29,6 +29,16 @@ func Unknown(what, word string, known []string) string {
 	return fmt.Sprintf("%s: known are %s", text, strings.Join(known, ", "))
 }
 
+// UnknownAmong is [Unknown] where the known are too many for a line: list says
+// where they are named.
+func UnknownAmong(what, word string, known []string, list string) string {
+	text := fmt.Sprintf("unknown %s %q", what, word)
+	if near := nearest(word, known); near != "" {
+		return fmt.Sprintf("%s: did you mean %q?", text, near)
+	}
+	return fmt.Sprintf("%s: %s", text, list)
+}
+
 // nearest allows one edit for three letters: fewer would miss slips, more would
 // suggest words that nobody meant.
 func nearest(word string, known []string) string {

@@ -129,6 +129,8 @@ type Patient struct {
 	Now func() time.Time
 	// Mark is new for each run: letters and digits that nobody else sends.
 	Mark string
+	// TestMark stands in every key file of the simulator; "" for none.
+	TestMark string
 	// FirstID is the smallest id that a notification could have got at a time.
 	FirstID func(time.Time) string
 	// IntegrityTime bounds the reading of the whole store; 0 leaves it out.

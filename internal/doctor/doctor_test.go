@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/notifyd/notifyd/internal/provider"
+	"github.com/notifyd/notifyd/internal/provider/forge"
 	"github.com/notifyd/notifyd/internal/store"
 )
 
@@ -46,6 +47,29 @@ func TestKeysThatEnd(t *testing.T) {
 		if len(got) != 3 {
 			t.Errorf("%s: %q", left, got)
 		}
+	}
+}
+
+// The simulator keeps its private keys beside the public ones: that is no slip,
+// and no business either.
+func TestKeysOfTheSimulator(t *testing.T) {
+	const mark = "made to simulate"
+	public := func(k forge.Key) File { return File{string(k) + ".pub", k.PublicPEM()} }
+	private := File{"own.pem", forge.MerchantKey.PrivatePEM()}
+	marked := File{"simulator/own.pem", append([]byte(mark+"\n"), private.Content...)}
+	mine, theirs := public(forge.MerchantKey), public(forge.PlatformKey)
+	for name, c := range map[string]struct {
+		files, nearby []File
+		begins, holds string
+	}{
+		"a try-out":               {[]File{mine}, []File{marked}, "skipped keys.own", "not for real money"},
+		"beside the provider's":   {[]File{theirs, mine}, []File{marked}, "warn keys.own", "who has simulator/own.pem"},
+		"trusted by nobody":       {[]File{theirs}, []File{marked}, "ok keys.own", ""},
+		"the merchant's own":      {[]File{mine}, []File{private}, "fail keys.own", "own.pem is its private half"},
+		"a copy without its mark": {[]File{mine}, []File{marked, private}, "fail keys.own", ": own.pem is its private half"},
+	} {
+		p := &Patient{TestMark: mark, Accounts: []Account{{Name: "a", Provider: &counter{}, Files: c.files, Nearby: c.nearby}}}
+		want(t, name, seen(t, p, nil, (*examination).keys), c.begins, c.holds)
 	}
 }
 
@@ -85,6 +109,11 @@ func TestStore(t *testing.T) {
 		"away":                       {func(d *database, _ *examination) { d.err = fmt.Errorf("refused") }, "fail store.reach", "refused"},
 		"away, for its disk is full": {func(d *database, _ *examination) { d.err, d.found.Disk.FreeBytes = fmt.Errorf("I/O error"), 0 }, "fail store.space", "0 bytes"},
 		"nothing but an error":       {func(d *database, _ *examination) { d.err, d.found = fmt.Errorf("refused"), store.Examination{} }, "skipped store.writable", ""},
+		"away, said in lines": {func(d *database, _ *examination) {
+			d.err = fmt.Errorf("cannot connect:\n\tone: refused\n\tone: refused\n\ttwo: late")
+		},
+			"fail store.reach", "at: cannot connect: one: refused; two: late"},
+		"away, though the server wrote a moment ago": {func(d *database, x *examination) { d.err, x.writes = fmt.Errorf("refused"), true }, "skipped store.writable", ""},
 		"unsafe": {func(d *database, _ *examination) {
 			d.found.Settings[0] = store.Setting{Name: "fsync", Value: "off", Risk: "all", Grave: true, Fix: "on"}
 		}, "fail store.durability", "fsync is off: all"},
@@ -123,17 +152,21 @@ func TestServer(t *testing.T) {
 		begins, holds string
 		writes        bool
 	}{
-		"ready":           {listener{"/healthz": alive, "/readyz": {200, `{"ready":true,"checks":[{"name":"store","ok":true}]}`}}, "ok server.ready", "", true},
-		"not ready":       {listener{"/healthz": alive, "/readyz": {503, `{"ready":false,"checks":[{"name":"store","ok":false,"detail":"away"},{"name":"keys","ok":true}]}`}}, "fail server.ready", "store: away", false},
-		"down":            {listener{}, "warn server.up", "nobody is at", false},
-		"somebody else":   {listener{"/healthz": {404, ""}}, "warn server.up", "404", false},
-		"no readiness":    {listener{"/healthz": alive, "/readyz": {200, `<html>`}}, "fail server.ready", "", false},
-		"nothing of down": {listener{}, "skipped server.ready", "does not answer", false},
+		"ready":                {listener{"/healthz": alive, "/readyz": {200, `{"ready":true,"checks":[{"name":"store","ok":true}]}`}}, "ok server.ready", "", true},
+		"not ready":            {listener{"/healthz": alive, "/readyz": {503, `{"ready":false,"checks":[{"name":"store","ok":false,"detail":"away"},{"name":"keys","ok":true}]}`}}, "fail server.ready", "store: away", false},
+		"down":                 {listener{}, "warn server.up", "nobody is at", false},
+		"somebody else":        {listener{"/healthz": {404, ""}}, "warn server.up", "404", false},
+		"no readiness":         {listener{"/healthz": alive, "/readyz": {200, `<html>`}}, "fail server.ready", "", false},
+		"another's":            {listener{"/healthz": alive, adminNotifications: {401, `{}`}}, "fail server.up", "does not accept the token", false},
+		"nothing of another's": {listener{"/healthz": alive, adminNotifications: {401, `{}`}}, "skipped server.ready", "token", false},
+		"the public listener":  {listener{"/healthz": alive, adminNotifications: {404, "not found"}}, "fail server.up", "the public listener", false},
+		"a store that is away": {listener{"/healthz": alive, adminNotifications: {503, `{}`}, "/readyz": {503, `{"ready":false}`}}, "ok server.up", "", false},
+		"nothing of down":      {listener{}, "skipped server.ready", "does not answer", false},
 	} {
 		x := (*examination)(nil)
 		lines := seen(t, &Patient{Server: c.l}, func(e *examination) { x = e; x.up = false }, (*examination).server)
 		want(t, name, lines, c.begins, c.holds)
-		if len(lines) != 2 || x.writes != c.writes {
+		if len(lines) != 2 || x.writes != c.writes || x.up != strings.HasPrefix(lines[0], "ok ") {
 			t.Errorf("%s: %q, writes %v", name, lines, x.writes)
 		}
 	}
@@ -189,6 +222,20 @@ func TestRefusals(t *testing.T) {
 	want(t, "another cause", lines[2:], "warn refusals", "1 refused as tp.signature")
 	want(t, "no account", lines[:1], "warn refusals", "edge.no_account")
 
+	var many []string // of a, seven causes; of b, five
+	for i := range 7 {
+		many = append(many, item("ref_9", `"a"`, fmt.Sprint("tp.c", i)))
+		if i < topCauses {
+			many = append(many, item("ref_9", `"b"`, fmt.Sprint("tp.c", i)))
+		}
+	}
+	p.Server = listener{adminNotifications: {200, fmt.Sprintf(`{"items":[%s],"next_cursor":null}`, strings.Join(many, ","))}}
+	lines = seen(t, p, nil, (*examination).refusals)
+	want(t, "the rest", lines, "warn refusals", "and 2 more causes")
+	if len(lines) != 2*topCauses+1 {
+		t.Errorf("%q", lines)
+	}
+
 	p.Server = listener{adminNotifications: {200, `{"items":[],"next_cursor":null}`}}
 	want(t, "none", seen(t, p, nil, (*examination).refusals), "ok refusals", "")
 	p.Server = listener{adminNotifications: {401, `{}`}}
@@ -217,7 +264,7 @@ func TestSilence(t *testing.T) {
 		"gone":                   {regular(31*time.Hour, 20, 6*time.Hour), "fail silence", "31h0m"},
 		"short pauses":           {regular(100*time.Minute, 20, 10*time.Minute), "ok silence", "its longest pause is about 1h0m"},
 		"nothing at all":         {nil, "skipped silence", "nothing came"},
-		"too young":              {regular(time.Hour, 6, time.Hour), "skipped silence", "too few"},
+		"too young":              {regular(time.Hour, 6, time.Hour), "skipped silence", "(sampled: at most 16 of an hour) are too few"},
 		"too few":                {regular(time.Hour, 20, 48*time.Hour), "skipped silence", "too few"},
 		"older than a habit":     {[]store.Arrival{{ID: "1", At: now.Add(-40 * day)}}, "skipped silence", "nothing came"},
 		"one outage is no habit": {outage, "ok silence", "its longest pause is about 1h0m"},

@@ -146,7 +146,7 @@ func (x *examination) form(account string, u *url.URL) {
 		x.ok(URLHTTPS, account, "%s", withoutQuery(u))
 	} else {
 		x.fail(URLHTTPS, account, "put a proxy with a certificate in front, and give the provider the https URL",
-			"%s is not https: everybody on the way can read and change it, and WeChat Pay demands https", withoutQuery(u))
+			"%s is not https: everybody on the way can read and change it", withoutQuery(u))
 	}
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		x.fail(URLQuery, account, "give the provider the URL up to the question mark", "%s has a query: providers refuse it, or sign it away", withoutQuery(u))

@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -20,6 +22,8 @@ const (
 	// maxRefusalPages bounds the reading; what is kept of an account is bounded
 	// as well.
 	maxRefusalPages = 10
+	// topCauses are told of each account: more would bury the checks after this.
+	topCauses = 5
 )
 
 // refused is a refused request as the admin API lists it.
@@ -60,32 +64,50 @@ func (x *examination) refusals(ctx context.Context) {
 		x.skip(Refusals, "", "%v", err)
 		return
 	}
-	type cause struct{ account, code string }
-	counts, latest := map[cause]int{}, map[cause]string{}
-	var causes []cause
-	for _, r := range all {
-		c := cause{r.account(), r.Code}
-		if counts[c]++; counts[c] == 1 {
-			causes, latest[c] = append(causes, c), r.ID
-		}
-	}
-	slices.SortStableFunc(causes, func(a, b cause) int {
-		if byAccount := strings.Compare(a.account, b.account); byAccount != 0 {
-			return byAccount
-		}
-		return counts[b] - counts[a]
-	})
+	causes := causesOf(all)
+	told := map[string]int{} // of each account
 	for _, c := range causes {
-		n := strconv.Itoa(counts[c])
+		if told[c.account]++; told[c.account] > topCauses {
+			continue
+		}
+		n := strconv.Itoa(c.count)
 		if more {
 			n = "at least " + n
 		}
-		x.warn(Refusals, c.account, fmt.Sprintf("notifyd help %s says what to do; the latest is kept: notifyd notifications show %s", c.code, latest[c]),
+		x.warn(Refusals, c.account, fmt.Sprintf("notifyd help %s says what to do; the latest is kept: notifyd notifications show %s", c.code, c.latest),
 			"%s refused as %s within a day", n, c.code)
+	}
+	for _, account := range slices.Sorted(maps.Keys(told)) {
+		if n := told[account] - topCauses; n > 0 {
+			x.warn(Refusals, account, "notifyd notifications list --verdict refused lists them", "and %s, less frequent", counted(n, "more cause"))
+		}
 	}
 	if len(causes) == 0 {
 		x.ok(Refusals, "", "nothing that a provider sends was refused within a day")
 	}
+}
+
+// cause is why an account refused.
+type cause struct {
+	account, code string
+	count         int
+	latest        string // the id of the newest
+}
+
+// causesOf counts refusals, the newest first, by account and code: of each account
+// the most frequent cause first.
+func causesOf(all []refused) (causes []cause) {
+	for _, r := range all {
+		i := slices.IndexFunc(causes, func(c cause) bool { return c.account == r.account() && c.code == r.Code })
+		if i < 0 {
+			i, causes = len(causes), append(causes, cause{account: r.account(), code: r.Code, latest: r.ID})
+		}
+		causes[i].count++
+	}
+	slices.SortStableFunc(causes, func(a, b cause) int {
+		return cmp.Or(strings.Compare(a.account, b.account), b.count-a.count)
+	})
+	return causes
 }
 
 // recentRefusals are those of the last day, the newest first, without those that

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -27,13 +28,36 @@ func (x *examination) server(ctx context.Context) {
 	case status != http.StatusOK:
 		x.down = fmt.Sprintf("%s answered %d, and not as notifyd does", x.Server, status)
 		x.warn(ServerUp, "", "see whether admin.listen is the private listener of notifyd", "%s", x.down)
-	default:
+	case x.ours(ctx):
 		x.up = true
 		x.ok(ServerUp, "", "it answers at %s", x.Server)
 		x.ready(ctx)
 		return
 	}
 	x.skip(ServerReady, "", "%s", x.down)
+}
+
+// notAccepted is why nothing is believed of a server whose token is another one.
+const notAccepted = "the admin API does not accept the token: set admin.token, or give --token-file FILE"
+
+// ours says whether what answers is this installation's private listener. Anybody
+// may read /healthz; the token opens one server alone, and another one's word on
+// its store and its acks is worth nothing here.
+func (x *examination) ours(ctx context.Context) bool {
+	status, _, err := x.Server.Get(ctx, adminNotifications, url.Values{"limit": {"1"}})
+	switch {
+	case err != nil: // a store that hangs; server.ready says so
+	case status == http.StatusUnauthorized:
+		x.down = notAccepted
+		x.fail(ServerUp, "", "see whether the server belongs to this configuration: another installation may hold the port, or the token was changed and the server not started again",
+			"%s answers, but it does not accept the token", x.Server)
+		return false
+	case status == http.StatusNotFound:
+		x.down = fmt.Sprintf("%s has no admin API", x.Server)
+		x.fail(ServerUp, "", "give the private listener, see the server's line \"notifyd ready\"", "%s answers, but has no admin API: it is the public listener", x.Server)
+		return false
+	}
+	return true
 }
 
 // ready asks what the server says about itself: its writes and its keys.
@@ -91,7 +115,7 @@ func (x *examination) adminBytes(ctx context.Context, path string, query url.Val
 	case err != nil:
 		return nil, err
 	case status == http.StatusUnauthorized:
-		return nil, fmt.Errorf("the admin API does not accept the token: set admin.token, or give --token-file FILE")
+		return nil, errors.New(notAccepted)
 	case status != http.StatusOK:
 		return nil, fmt.Errorf("the admin API answered %d", status)
 	}

@@ -96,8 +96,8 @@ func (x *examination) listen(account string, times []time.Time, now time.Time) {
 	last := times[len(times)-1]
 	quiet := now.Sub(last)
 	if len(times) < habitNeeds || last.Sub(times[0]) < habitAge {
-		x.skip(Silence, account, "the last came %s ago; %s over %s are too few to know its habit", shortTime(quiet),
-			counted(len(times), "notification"), shortTime(last.Sub(times[0])))
+		x.skip(Silence, account, "the last came %s ago; %s over %s (sampled: at most %d of an hour) are too few to know its habit", shortTime(quiet),
+			counted(len(times), "notification"), shortTime(last.Sub(times[0])), perStep)
 		return
 	}
 	habit := habitOf(times)

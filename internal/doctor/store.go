@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/notifyd/notifyd/internal/store"
@@ -37,10 +38,10 @@ func (x *examination) store(ctx context.Context) {
 		x.skipFrom(storePart, StoreReach, "", "%v: run the doctor as the user that runs notifyd serve", err)
 		return
 	case err != nil:
-		x.fail(StoreReach, "", "see that the database runs, and that store in the configuration names it", "%s cannot be looked at: %v", x.StoreURL, err)
+		x.fail(StoreReach, "", "see that the database runs, and that store in the configuration names it", "%s cannot be looked at: %s", x.StoreURL, oneLine(err))
 		x.skip(StoreDurability, "", "the store cannot be looked at")
 		x.space(e) // which may be why
-		x.writable(e)
+		x.unwritable(e)
 		x.skipFrom(storePart, StoreSchema, "", "the store cannot be looked at")
 		return
 	}
@@ -101,11 +102,31 @@ func (x *examination) writable(e store.Examination) {
 		x.ok(StoreWritable, "", "the server writes to it")
 	case e.ReadOnly != "":
 		x.fail(StoreWritable, "", "make it writable for the user that runs notifyd serve", "%s", e.ReadOnly)
-	case e.Disk == nil && e.Bytes == 0:
-		x.skip(StoreWritable, "", "the store cannot be looked at")
 	default:
 		x.ok(StoreWritable, "", "it can be written")
 	}
+}
+
+// unwritable is all that can be said of a store that cannot be reached: what the
+// server wrote a moment ago is no sign that it still does.
+func (x *examination) unwritable(e store.Examination) {
+	if e.ReadOnly == "" {
+		x.skip(StoreWritable, "", "the store cannot be looked at")
+		return
+	}
+	x.writable(e)
+}
+
+// oneLine is an error whose text has lines, as drivers list what they tried; what
+// is said twice is said once.
+func oneLine(err error) string {
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
 }
 
 func (x *examination) schema(e store.Examination) {

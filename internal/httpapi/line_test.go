@@ -81,6 +81,24 @@ func TestLogHoldsNoSecretsOfARequest(t *testing.T) {
 	}
 }
 
+// A notify URL with a slip in it shows in the log, however long it is.
+func TestLogNamesTheAccountThatIsNot(t *testing.T) {
+	t.Parallel()
+	b := serve(t, nil)
+	b.send(t, "POST", "/notify/nobody", "ok")
+	b.send(t, "POST", "/notify/"+strings.Repeat("n", 4*maxClaimBytes), "ok")
+	b.send(t, "GET", "/healthz", "")
+	lines := b.log.lines(t, "request")
+	for i, want := range []any{"nobody", strings.Repeat("n", maxClaimBytes)} {
+		if lines[i]["account_claim"] != want || lines[i]["reason"] != codeNoAccount || lines[i]["status"] != 404. {
+			t.Errorf("%v", lines[i])
+		}
+	}
+	if _, claimed := lines[2]["account_claim"]; claimed {
+		t.Errorf("%v", lines[2])
+	}
+}
+
 func TestAlarmsAndMetrics(t *testing.T) {
 	t.Parallel()
 	b := serve(t, nil)

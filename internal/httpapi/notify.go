@@ -39,6 +39,9 @@ type visit struct {
 func (p *public) notify(w http.ResponseWriter, r *http.Request) {
 	account, ok := p.account(r)
 	if !ok {
+		// Whose it was to be is a stranger's claim; a slip in a notify URL shows here.
+		lineOf(r.Context()).add(slog.String("reason", codeNoAccount),
+			slog.String("account_claim", claim(strings.TrimPrefix(r.URL.Path, "/notify/"))))
 		p.keepStranger(w, r)
 		plain(w, http.StatusNotFound, "not found\n")
 		return

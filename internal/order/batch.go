@@ -16,6 +16,9 @@ const maxUnitFacts = 2 * MaxBatch
 // for a reason of its contents, each notification is tried alone, so that a bad
 // one never refuses another.
 func (r *Recorder) commitBatch(batch []*pending) {
+	if batch = r.dropLocked(batch); len(batch) == 0 {
+		return
+	}
 	for facts, i := 0, 0; i < len(batch); i++ {
 		if facts += len(batch[i].n.Facts); facts > maxUnitFacts && i > 0 {
 			r.commitBatch(batch[:i])
@@ -34,6 +37,7 @@ func (r *Recorder) commitBatch(batch []*pending) {
 	}
 	if err != nil {
 		r.failed(err)
+		r.leaveAside(batch, err)
 		for _, p := range batch {
 			r.answer(p, verdict{err: unavailable(err)})
 		}

@@ -93,6 +93,12 @@ const (
 	ReasonAmbiguousText     Reason = "ambiguous_text"
 )
 
+// Reasons lists them, without ReasonNone.
+func Reasons() []Reason {
+	return []Reason{ReasonAmountMismatch, ReasonCurrencyMismatch, ReasonSurplusPayment, ReasonClosedAfterPaid, ReasonPaidAfterCancel,
+		ReasonRefundExceedsPaid, ReasonNumberReused, ReasonUnreadableField, ReasonAmbiguousText}
+}
+
 // Fact is what a verified notification says about one order, in our words.
 type Fact struct {
 	Kind Kind

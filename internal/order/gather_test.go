@@ -2,6 +2,7 @@ package order
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -112,5 +113,42 @@ func TestRecorderCommitsAFullBatchAtOnce(t *testing.T) {
 		u.send(u.numbers(1, MaxBatch)...)
 		u.want(MaxBatch)
 		u.end()
+	})
+}
+
+// Who locks an order stops that order, and the others for one wait, not for one
+// each time somebody tells of it.
+func TestRecorderLeavesALockedOrderAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, false)
+		locked, tries := Key{shop, "LOCKED"}, 0
+		d.store.before = func(w Want) error {
+			if slices.Contains(w.Orders, locked) {
+				tries++
+				return fmt.Errorf("%w: for long", ErrLocked)
+			}
+			return nil
+		}
+		now := clock()
+		d.rec.opt.Now = func() time.Time { return now }
+		tell := func(no, txn string) error {
+			_, err := d.rec.Record(context.Background(), notify("ntf_"+no+txn, wx(no, txn, KindPaid, 1000)))
+			return err
+		}
+		for _, txn := range []string{"A", "B", "C"} {
+			if err := tell("LOCKED", txn); !errors.Is(err, ErrLocked) {
+				t.Errorf("%s: %v", txn, err)
+			}
+		}
+		if tries != 1 {
+			t.Errorf("it was tried %d times", tries)
+		}
+		if err := tell("T1", "T"); err != nil {
+			t.Error(err)
+		}
+		now = now.Add(asideFor)
+		if err := tell("LOCKED", "D"); !errors.Is(err, ErrLocked) || tries != 2 {
+			t.Errorf("after the time: %v, tried %d times", err, tries)
+		}
 	})
 }

@@ -75,6 +75,7 @@ type Recorder struct {
 	turn   chan struct{} // holds the mark of the committer whose unit others gather behind
 	seed   maphash.Seed
 	copies copies
+	aside  aside
 	share  atomic.Int64 // of repeats among what came lately, in thousandths
 
 	mu         sync.RWMutex

@@ -22,9 +22,9 @@ const (
 	capturedAt = "X-Captured-At"
 	// capturedForm is RFC 3339 to the microsecond, which is what is stored.
 	capturedForm = "2006-01-02T15:04:05.000000Z07:00"
-	// maxCaptureBytes is the edge's bound of a body and a header, and some room
+	// MaxCaptureBytes is the edge's bound of a body and a header, and some room
 	// for what people add by hand.
-	maxCaptureBytes = 1<<20 + 64<<10
+	MaxCaptureBytes = 1<<20 + 64<<10
 )
 
 // Marks that a capture made by notifyd may carry. They are ours: none of them is
@@ -82,12 +82,12 @@ func WriteCapture(w io.Writer, c order.Capture, at time.Time, marks ...Mark) err
 // the blank line is the body, byte for byte. Errors are for the person who has
 // the file.
 func ReadCapture(r io.Reader) (Captured, error) {
-	all, err := io.ReadAll(io.LimitReader(r, maxCaptureBytes+1))
+	all, err := io.ReadAll(io.LimitReader(r, MaxCaptureBytes+1))
 	if err != nil {
 		return Captured{}, err
 	}
-	if len(all) > maxCaptureBytes {
-		return Captured{}, fmt.Errorf("a capture has at most %d bytes", maxCaptureBytes)
+	if len(all) > MaxCaptureBytes {
+		return Captured{}, fmt.Errorf("a capture has at most %d bytes", MaxCaptureBytes)
 	}
 	line, rest, _ := cutLine(all)
 	c := Captured{Header: http.Header{}}

@@ -49,7 +49,7 @@ func TestReadCapture(t *testing.T) {
 		"a body alone":             {"<xml></xml>", "", "", "request line"},
 		"no field":                 {"POST /notify/a HTTP/1.1\nX y\n\n", "", "", "line 2"},
 		"a continued field":        {"POST /notify/a HTTP/1.1\nX: y\n z: a\n\n", "", "", "line 3"},
-		"too large":                {"POST /notify/a HTTP/1.1\n\n" + strings.Repeat("x", maxCaptureBytes), "", "", "at most"},
+		"too large":                {"POST /notify/a HTTP/1.1\n\n" + strings.Repeat("x", MaxCaptureBytes), "", "", "at most"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +86,7 @@ func FuzzReadCapture(f *testing.F) {
 			t.Fatal(err)
 		}
 		got, err := ReadCapture(&again)
-		if again.Len() == 0 && err != nil && len(file) > maxCaptureBytes/2 {
+		if again.Len() == 0 && err != nil && len(file) > MaxCaptureBytes/2 {
 			return // our own fields pushed it over the bound
 		}
 		if err != nil || !bytes.Equal(got.Body, c.Body) || got.Target != c.Target || !got.At.Equal(at) {

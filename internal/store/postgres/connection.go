@@ -61,6 +61,17 @@ var lookUps = map[string]string{
 	"plan_cache_mode":  "force_generic_plan",
 }
 
+// noticesLockTimeout is shorter than others' lock_timeout: behind a unit of work
+// that waits for one order are the acks of all others of its committer.
+const noticesLockTimeout = "300ms"
+
+// ofNotices holds for the connections that commit notifications.
+func ofNotices() map[string]string {
+	own := maps.Clone(lookUps)
+	own["lock_timeout"] = noticesLockTimeout
+	return own
+}
+
 const applicationName = "notifyd"
 
 // settle adds what the URL does not say.

@@ -70,7 +70,7 @@ func Open(url string, opts Options) (*Store, error) {
 	if s.committers <= 0 {
 		s.committers = DefaultCommitters
 	}
-	notices, errN := s.newPool(s.committers+spareCommitters, lookUps)
+	notices, errN := s.newPool(s.committers+spareCommitters, ofNotices())
 	writers, errW := s.newPool(maxWriters, lookUps)
 	lookers, errL := s.newPool(maxLookers, lookUps)
 	readers, errR := s.newPool(maxReaders, nil)
