@@ -26,10 +26,10 @@ func exportCommand(a *app, r *reach) *cobra.Command {
 HTTP request, which verify and replay read. It never holds a key, a cookie or a
 credential of the header.
 
-With --redact parts of the body are replaced by ***, so that it can be shown to
+With --redact parts of it are replaced by ***, so that it can be shown to
 others: openid, buyer (accounts of buyers), names, amounts, texts (what the
 merchant wrote), encrypted (what only your key opens), or all. Tokens and the
-signature then go as well. A line in the header says what was taken out, and no
+signature, in body or header, then go as well. A line in the header says what was taken out, and no
 signature over the rest can hold. A body that cannot be read is left away whole.`,
 		Example: `  notifyd notifications export ref_01JX8Z0V6T3N1B2C4D5E6F7G8H --out refused.http
   notifyd notifications export ntf_01JX8Z0V6T3N1B2C4D5E6F7G8H --redact buyer,openid,amounts`,

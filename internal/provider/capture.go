@@ -34,7 +34,7 @@ const (
 	MarkUnverified = "X-Capture-Unverified"
 	// MarkCut: not all of the body was kept; the value says how much.
 	MarkCut = "X-Capture-Cut"
-	// MarkRedacted: parts of the body were replaced; the value says what.
+	// MarkRedacted: parts of the message were taken out; the value says what.
 	MarkRedacted = "X-Capture-Redacted"
 )
 

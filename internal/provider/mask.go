@@ -1,20 +1,13 @@
 package provider
 
 import (
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 )
 
 // Mask hides the values of personal fields in a text of one of the protocols,
 // whether it is a form, XML or JSON.
-type Mask struct{ xml, json, form *regexp.Regexp }
-
-// personal are words that make a name personal, whatever stands around them: ids
-// of people at the providers, log-in names, and tokens that act for them. They
-// are for names that an adapter does not know yet.
-const personal = `[\w.-]*(?:open_?id|union_?id|buyer_?id|buyer_?logon|logon_?id|user_?id|login_?id|user_?name|real_?name|buyer_?name|payer_?name|card_?no|mobile|phone|email|user_?received_?account|recv_accou?n?t|token|auth_?code)[\w.-]*`
+type Mask struct{ fields *Fields }
 
 // masked is what stands where a personal value was.
 const masked = "***"
@@ -26,42 +19,53 @@ func (s Sensitive) saysWho() bool {
 
 // NewMask hides what an adapter lists as telling who paid, and what looks so by
 // its name.
-func NewMask(fields map[string]Sensitive) *Mask {
-	names := []string{personal}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if fields[name].saysWho() {
-			names = append(names, regexp.QuoteMeta(name)+`(?:_\d+)*`) // a place in a list is no part of a name
-		}
-	}
-	name := "(?:" + strings.Join(names, "|") + ")"
-	return &Mask{
-		xml:  regexp.MustCompile(`(?is)(<(?:` + name + `)>)(?:<!\[CDATA\[.*?(?:\]\]>|$)|<[^/!]|[^<])*(</|$)`),
-		json: regexp.MustCompile(`(?is)(?:` + quotes + `)` + name + `(?:` + quotes + `)\s*(?::|%3A)\s*`),
-		form: regexp.MustCompile(`(?i)((?:^|[?&;\s])` + name + `=)[^&]*`),
-	}
-}
+func NewMask(fields map[string]Sensitive) *Mask { return &Mask{NewFields(fields)} }
 
 // quotes are those of JSON, also of JSON within JSON or after a filter that
 // escaped them.
-const quotes = `\\*"|&quot;|&#34;|%22`
+const quotes = `(?:\\*"|&quot;|&#34;|%22)`
+
+// Names as they stand in front of a value. Letters may be escaped, as an encoder
+// may do with any of them.
+var (
+	xmlName   = regexp.MustCompile(`<([\w.-]+)>`)
+	jsonName  = regexp.MustCompile(`(?i)` + quotes + `((?:[\w.-]|\\+u[0-9a-f]{4}|%[2-7][0-9a-f])+?)` + quotes + `\s*(?::|%3A)\s*`)
+	formName  = regexp.MustCompile(`(?i)(?:^|[?&;\s])((?:[\w.\[\]-]|%[2-7][0-9a-f])+)=`)
+	xmlValue  = regexp.MustCompile(`(?is)^(?:<!\[CDATA\[.*?(?:\]\]>|$)|<[^/!]|[^<])*`)
+	formValue = regexp.MustCompile(`^[^&]*`)
+)
 
 // Hide is the text with *** in the place of every personal value.
 func (m *Mask) Hide(text string) string {
-	text = m.xml.ReplaceAllString(text, "${1}"+masked+"${2}")
-	text = m.hideJSON(text)
-	return m.form.ReplaceAllString(text, "${1}"+masked)
+	text = m.hide(text, xmlName, func(rest string) int { return len(xmlValue.FindString(rest)) })
+	text = m.hide(text, jsonName, valueLength) // whole values: also objects and lists
+	return m.hide(text, formName, func(rest string) int { return len(formValue.FindString(rest)) })
 }
 
-// hideJSON replaces the values behind names, whole ones: also objects and lists.
-func (m *Mask) hideJSON(text string) string {
+// hide replaces the values behind personal names.
+func (m *Mask) hide(text string, name *regexp.Regexp, length func(string) int) string {
 	var b strings.Builder
 	for {
-		at := m.json.FindStringIndex(text)
+		at := name.FindStringSubmatchIndex(text)
 		if at == nil {
 			return b.String() + text
 		}
-		b.WriteString(text[:at[1]] + masked)
+		b.WriteString(text[:at[1]])
+		personal := m.personal(text[at[2]:at[3]])
 		text = text[at[1]:]
-		text = text[valueLength(text):]
+		if personal {
+			b.WriteString(masked)
+			text = text[length(text):]
+		}
 	}
+}
+
+// personal says whether a name, or a part of one like a[openid], tells who.
+func (m *Mask) personal(name string) bool {
+	for part := range strings.FieldsFuncSeq(Decode(name), func(c rune) bool { return strings.ContainsRune(`[].\"`, c) }) {
+		if m.fields.Kind(part).saysWho() {
+			return true
+		}
+	}
+	return false
 }

@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,20 +57,14 @@ func words(kinds []provider.Sensitive) string {
 
 // Redactor takes chosen kinds out of messages. It is safe for concurrent use.
 type Redactor struct {
-	fields map[string]provider.Sensitive // by plain name
+	fields *provider.Fields
 	chosen []provider.Sensitive
 }
 
 // New makes a redactor. The fields of all providers count in every message: one
 // that was sent to the wrong account is another provider's.
 func New(chosen []provider.Sensitive, fields ...map[string]provider.Sensitive) *Redactor {
-	r := &Redactor{fields: map[string]provider.Sensitive{}, chosen: chosen}
-	for _, table := range fields {
-		for name, kind := range table {
-			r.fields[plain(name)] = kind
-		}
-	}
-	return r
+	return &Redactor{fields: provider.NewFields(fields...), chosen: chosen}
 }
 
 // Done is what became of a message.
@@ -137,37 +132,59 @@ type cut struct {
 
 var errUnreadable = errors.New("the body is not read to its end")
 
+// goes says whether fields of a kind are to go.
+func (f *finding) goes(kind provider.Sensitive) bool {
+	return kind == provider.SensitiveToken || // always: it lets its holder act
+		kind == provider.SensitiveProof && f.proof || slices.Contains(f.r.chosen, kind)
+}
+
 // sensitive is the kind of a name, if it is one that goes.
 func (f *finding) sensitive(name string) (provider.Sensitive, bool) {
-	for _, part := range strings.FieldsFunc(name, func(c rune) bool { return !isNameRune(c) }) {
-		kind, known := f.r.fields[plain(part)]
-		if !known {
-			continue
-		}
-		switch {
-		case kind == provider.SensitiveToken, // always: it lets its holder act
-			kind == provider.SensitiveProof && f.proof,
-			slices.Contains(f.r.chosen, kind):
-			return kind, true
+	kind := f.ofWords(provider.Decode(name), f.r.fields.Kind)
+	return kind, kind != ""
+}
+
+// ofWords is the kind of the first word of a text that goes by it, "" of none.
+func (f *finding) ofWords(text string, kindOf func(string) provider.Sensitive) provider.Sensitive {
+	for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return !isNameRune(c) }) {
+		if kind := kindOf(word); f.goes(kind) {
+			return kind
 		}
 	}
-	return "", false
+	return ""
 }
 
 // sealed notes encrypted content that stays.
 func (f *finding) sealed(name, value string) {
-	if f.r.fields[plain(name)] == provider.SensitiveEncrypted && value != "" && value[0] != '{' {
+	if f.r.fields.Kind(name) == provider.SensitiveEncrypted && value != "" && value[0] != '{' {
 		f.Sealed = true
 	}
 }
 
+// nameIn is what stands like a name in JSON, XML or a form.
+var nameIn = regexp.MustCompile(`<[\w.-]+|[\w.-]+["'\\\]\s]*[:=>]+`)
+
 // leaf is the kind of what a text within a field holds: JSON, a form or XML in a
-// value is not taken apart, it goes as a whole when one of its names is to go.
+// value is not taken apart, it goes as a whole when one of its names is to go. A
+// name of the tables counts wherever it stands; one that only looks sensitive must
+// stand like a name, for the letters of a signature look like anything.
 func (f *finding) leaf(text string) (provider.Sensitive, bool) {
 	if !structured(text) {
 		return "", false
 	}
-	return f.sensitive(text)
+	text = provider.Decode(text)
+	if kind := f.ofWords(text, f.r.fields.Listed); kind != "" {
+		return kind, true
+	}
+	for _, at := range nameIn.FindAllStringIndex(text, -1) {
+		if at[1] == len(text) {
+			break // nothing is behind it, as behind the = that base64 ends in
+		}
+		if kind := f.ofWords(text[at[0]:at[1]], f.r.fields.Kind); kind != "" {
+			return kind, true
+		}
+	}
+	return "", false
 }
 
 // structured says whether a text may hold fields of its own.
@@ -195,19 +212,19 @@ func (f *finding) result() []byte {
 	return append(out, f.body[at:]...)
 }
 
-// plain is a name without what spellings of it differ in: case, underscores and
-// hyphens, and a number behind it.
-func plain(name string) string {
-	name = strings.TrimRight(name, "0123456789")
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
-}
-
 func isNameRune(c rune) bool {
 	return c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
+// proves says of a field of the header whether it holds a signature or lets its
+// holder act, like Wechatpay-Signature: it goes together with anything else.
+func (r *Redactor) proves(name string) bool {
+	kind := r.fields.Kind(name)
+	return kind == provider.SensitiveProof || kind == provider.SensitiveToken
+}
+
 // Capture takes the chosen kinds out of a capture file as notifyd writes it, and
-// marks it when something was taken out.
+// marks it when something was taken out. The header's signature goes then as well.
 func (r *Redactor) Capture(raw []byte) ([]byte, Done, error) {
 	head, body, found := bytes.Cut(raw, []byte("\r\n\r\n"))
 	if !found {
@@ -219,7 +236,11 @@ func (r *Redactor) Capture(raw []byte) ([]byte, Done, error) {
 	}
 	var out bytes.Buffer
 	for line := range bytes.SplitSeq(head, []byte("\r\n")) {
-		if name, _, _ := bytes.Cut(line, []byte(":")); bytes.EqualFold(name, []byte("Content-Length")) {
+		name, _, isField := bytes.Cut(line, []byte(":"))
+		if isField && r.proves(string(name)) {
+			continue
+		}
+		if bytes.EqualFold(name, []byte("Content-Length")) {
 			line = []byte("Content-Length: " + strconv.Itoa(len(body)))
 		}
 		out.Write(line)

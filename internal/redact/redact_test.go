@@ -59,6 +59,9 @@ func TestBodies(t *testing.T) {
 		{"JSON, an object", "texts", `{"attach":{"x":"y"},"b":[{"attach":null}]}`, `{"attach":"***","b":[{"attach":"***"}]}`, "texts"},
 		{"JSON, an escaped name", "openid", `{"\u006fpenid":"o1"}`, `{"\u006fpenid":"***"}`, "openid"},
 		{"JSON, JSON inside", "openid", `{"a":"{\"openid\":\"o1\"}","b":["x"]}`, `{"a":"***","b":["x"]}`, "openid"},
+		{"JSON, JSON inside with an escaped name", "openid", `{"a":"{\"\\u006fpenid\":\"o1\"}"}`, `{"a":"***"}`, "openid"},
+		{"a name of no table", "names,amounts", "rest_amount=1&truename=x&trade_no=2", "rest_amount=***&truename=***&trade_no=2", "amounts, names"},
+		{"a signature that looks like a name", "names,amounts", "sign=abc/Phone+xMobile/fee==", "sign=abc/Phone+xMobile/fee==", ""},
 		{"empty", "all", "", "", ""},
 		{"blank", "all", " \n", " \n", ""},
 	} {

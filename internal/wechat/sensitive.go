@@ -7,7 +7,7 @@ import "github.com/notifyd/notifyd/internal/provider"
 func Sensitive() map[string]provider.Sensitive {
 	return map[string]provider.Sensitive{
 		"openid": provider.SensitiveOpenID, "sub_openid": provider.SensitiveOpenID, "payer": provider.SensitiveOpenID,
-		"unionid": provider.SensitiveOpenID,
+		"unionid": provider.SensitiveOpenID, "combine_payer_info": provider.SensitiveOpenID,
 
 		"user_name": provider.SensitiveNames, "re_user_name": provider.SensitiveNames, "real_name": provider.SensitiveNames,
 		"nick_name": provider.SensitiveNames, "contract_display_account": provider.SensitiveNames,
