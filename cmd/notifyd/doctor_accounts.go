@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -121,23 +120,10 @@ func filesBeside(files []doctor.File) (beside []doctor.File) {
 			if !e.Type().IsRegular() {
 				continue
 			}
-			if content := readSmall(path); content != nil {
+			if content, err := readAtMost(path, maxNearbyBytes); err == nil {
 				beside = append(beside, doctor.File{Path: path, Content: content})
 			}
 		}
 	}
 	return beside
-}
-
-func readSmall(path string) []byte {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, maxNearbyBytes+1))
-	if err != nil || len(content) > maxNearbyBytes {
-		return nil
-	}
-	return content
 }

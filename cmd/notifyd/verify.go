@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -192,14 +191,9 @@ func (v *verifying) readInput(ctx context.Context) ([]byte, error) {
 
 func readTries(paths []string) (tries [][]byte, err error) {
 	for _, path := range paths {
-		f, err := os.Open(path)
+		content, err := readAtMost(path, maxKeyFileBytes)
 		if err != nil {
-			return nil, exitWith(exitUsage, "--try-key: %w", err)
-		}
-		content, err := io.ReadAll(io.LimitReader(f, maxKeyFileBytes))
-		_ = f.Close() // it was only read
-		if err != nil {
-			return nil, exitWith(exitUsage, "--try-key: %w", err)
+			return nil, exitWith(exitUsage, "--try-key %s: %w", path, err)
 		}
 		if len(mend.KeysIn(content)) == 0 {
 			return nil, exitWith(exitUsage, "--try-key %s: there is no RSA key in it that can be read", path)

@@ -61,9 +61,9 @@ func (a *aside) holds(n *Notification, now time.Time) (held bool) {
 
 // dropLocked answers those whose order is left alone, and returns the others.
 func (r *Recorder) dropLocked(batch []*pending) []*pending {
-	live := batch[:0]
+	live, now := batch[:0], r.opt.Now()
 	for _, p := range batch {
-		if r.aside.holds(&p.n, r.opt.Now()) {
+		if r.aside.holds(&p.n, now) {
 			r.answer(p, verdict{err: errAside})
 			continue
 		}
