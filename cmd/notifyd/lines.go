@@ -63,7 +63,9 @@ func (l *lines) run() {
 		text, missing, closed := l.waiting, l.missing, l.closed
 		l.waiting, l.missing = spare[:0], 0
 		l.mu.Unlock()
-		_, _ = l.out.Write(text) // an error of stderr has nowhere to go
+		if len(text) > 0 { // woken for the end alone, there is nothing to write
+			_, _ = l.out.Write(text) // an error of stderr has nowhere to go
+		}
 		if missing > 0 {
 			_, _ = io.WriteString(l.out, l.lost(missing))
 		}

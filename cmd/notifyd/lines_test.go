@@ -54,6 +54,7 @@ func TestLogSaysWhatIsMissing(t *testing.T) {
 			fmt.Fprint(l, line)
 		}
 		close(r.take)
+		synctest.Wait() // all is written before the end, which then has nothing to write
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
