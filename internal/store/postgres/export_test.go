@@ -32,6 +32,11 @@ func Queries() map[string][]any {
 	}
 }
 
+// LookUps are the questions of a unit of work.
+func LookUps() []string {
+	return []string{findKnown, findProviders, findOrders, findPayments, findRefundsOfOrders, findRefunds, anyWaiting, findWaiting}
+}
+
 // LockOf are the advisory locks of a unit of work.
 func LockOf(want *order.Want) []int64 { return lockOf(want) }
 
@@ -90,6 +95,3 @@ func (s *Store) Writer(ctx context.Context, old bool) (*pgxpool.Conn, error) {
 	}
 	return s.notices.Acquire(ctx)
 }
-
-// FindOrders is the query that looks orders up.
-const FindOrders = findOrders

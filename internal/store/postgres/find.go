@@ -17,38 +17,41 @@ const (
 
 	takeLocks = `select count(pg_advisory_xact_lock(k)) from unnest($1::bigint[]) k`
 
-	findKnown = `select n.fact_key, ` + row.RefColumns + `
-from unnest($1::bytea[]) k(fact_key)
-join notifications n on n.fact_key = k.fact_key`
+	// Each look-up goes from the keys to their rows, whatever the planner believes
+	// of the table: it cannot join what stands behind an offset in another order.
+	// Left to itself it reads the index of a table that it takes for empty from end
+	// to end, until it plans anew, while the table grows.
+	findKnown = `select n.* from unnest($1::bytea[]) k(fact_key)
+cross join lateral (select n.fact_key, ` + row.RefColumns + ` from notifications n
+    where n.fact_key = k.fact_key offset 0) n`
 
-	findProviders = `select n.provider, n.claim_scope, n.provider_id, n.numbers, ` + row.RefColumns + `
-from unnest($1::text[], $2::text[], $3::text[]) k(provider_id, scope, provider)
-join notifications n on n.provider_id = k.provider_id and n.claim_scope = k.scope and n.provider = k.provider`
+	findProviders = `select n.* from unnest($1::text[], $2::text[], $3::text[]) k(provider_id, scope, provider)
+cross join lateral (select n.provider, n.claim_scope, n.provider_id, n.numbers, ` + row.RefColumns + ` from notifications n
+    where n.provider_id = k.provider_id and n.claim_scope = k.scope and n.provider = k.provider offset 0) n`
 
 	// Who holds the advisory lock of an order is alone with it; should somebody
 	// change it without, by hand, its update finds another rev and the unit is
 	// decided again.
-	findOrders = `select ` + row.OrderColumns + `
-from unnest($1::text[], $2::text[]) with ordinality k(out_trade_no, merchant, n)
-join orders o on o.out_trade_no = k.out_trade_no and o.merchant = k.merchant
-order by k.n`
+	findOrders = `select o.* from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
+cross join lateral (select ` + row.OrderColumns + ` from orders o
+    where o.out_trade_no = k.out_trade_no and o.merchant = k.merchant offset 0) o`
 
 	// Those of the orders and those of the transactions; one of both comes twice.
-	findPayments = `select ` + row.PaymentColumns + `
-from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
-join payments p on p.out_trade_no = k.out_trade_no and p.merchant = k.merchant
+	findPayments = `select p.* from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
+cross join lateral (select ` + row.PaymentColumns + ` from payments p
+    where p.out_trade_no = k.out_trade_no and p.merchant = k.merchant offset 0) p
 union all
-select ` + row.PaymentColumns + `
-from unnest($3::text[], $4::text[]) k(provider_txn_id, provider)
-join payments p on p.provider_txn_id = k.provider_txn_id and p.provider = k.provider`
+select p.* from unnest($3::text[], $4::text[]) k(provider_txn_id, provider)
+cross join lateral (select ` + row.PaymentColumns + ` from payments p
+    where p.provider_txn_id = k.provider_txn_id and p.provider = k.provider offset 0) p`
 
-	findRefundsOfOrders = `select ` + row.RefundColumns + `
-from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
-join refunds r on r.out_trade_no = k.out_trade_no and r.merchant = k.merchant`
+	findRefundsOfOrders = `select r.* from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
+cross join lateral (select ` + row.RefundColumns + ` from refunds r
+    where r.out_trade_no = k.out_trade_no and r.merchant = k.merchant offset 0) r`
 
-	findRefunds = `select ` + row.RefundColumns + `
-from unnest($1::text[], $2::text[]) k(ref, provider)
-join refunds r on r.ref = k.ref and r.provider = k.provider`
+	findRefunds = `select r.* from unnest($1::text[], $2::text[]) k(ref, provider)
+cross join lateral (select ` + row.RefundColumns + ` from refunds r
+    where r.ref = k.ref and r.provider = k.provider offset 0) r`
 
 	// Hardly ever anything waits, and findWaiting is the costliest to begin: it
 	// is asked only when this says so.
@@ -59,10 +62,9 @@ join refunds r on r.ref = k.ref and r.provider = k.provider`
 	// a transaction which one of these names: deciding the one may let decide
 	// the other.
 	findWaiting = `with of_orders as materialized (
-    select w.notification_id, w.idx, w.provider_txn_id, w.provider
-    from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
-    join waiting w on w.out_trade_no = k.out_trade_no and w.merchant = k.merchant
-    where not w.by_txn
+    select w.* from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
+    cross join lateral (select w.notification_id, w.idx, w.provider_txn_id, w.provider from waiting w
+        where w.out_trade_no = k.out_trade_no and w.merchant = k.merchant and not w.by_txn offset 0) w
 ), txns as materialized (
     select provider_txn_id, provider from unnest($3::text[], $4::text[]) k(provider_txn_id, provider)
     union
@@ -70,14 +72,13 @@ join refunds r on r.ref = k.ref and r.provider = k.provider`
 ), found as materialized (
     select notification_id, idx from of_orders
     union
-    select w.notification_id, w.idx
-    from txns t
-    join waiting w on w.provider_txn_id = t.provider_txn_id and w.provider = t.provider
+    select w.notification_id, w.idx from txns t
+    cross join lateral (select w.notification_id, w.idx from waiting w
+        where w.provider_txn_id = t.provider_txn_id and w.provider = t.provider offset 0) w
 )
-select ` + row.WaitingColumns + `
-from found f
-join waiting w on w.notification_id = f.notification_id and w.idx = f.idx
-join notifications n on n.id = w.notification_id
+select w.* from found f
+cross join lateral (select ` + row.WaitingColumns + ` from waiting w join notifications n on n.id = w.notification_id
+    where w.notification_id = f.notification_id and w.idx = f.idx offset 0) w
 order by w.received_at, w.notification_id, w.idx`
 )
 
