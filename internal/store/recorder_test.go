@@ -248,31 +248,6 @@ func TestRecorderRegistrationMeetsUnmatched(t *testing.T) {
 	}
 }
 
-// An unsigned refund waits for its payment, which arrives at the other instance
-// at the same moment.
-func TestRecorderRefundMeetsItsPayment(t *testing.T) {
-	for _, d := range databases() {
-		t.Run(d.name, func(t *testing.T) {
-			dbs := d.open(t, 2)
-			a, b := recorder(t, options(dbs[0])), recorder(t, options(dbs[1]))
-			for i := range 60 {
-				no := fmt.Sprintf("T%03d", i)
-				byTxn := refund(no, "42"+no, "r"+no, 300)
-				byTxn.ByTxn = i%2 == 1
-				var group sync.WaitGroup
-				group.Go(func() { send(t, a, fact(no, "42"+no, order.KindPaid, 1000)) })
-				group.Go(func() { send(t, b, byTxn) })
-				group.Wait()
-				s := story(t, dbs[0], no)
-				paidOnce(t, s)
-				if s.RefundedFen != 300 || len(s.Refunds) != 1 || len(s.Notifications) != 2 {
-					t.Errorf("%s: refunded %d, %+v", no, s.RefundedFen, s.Notifications)
-				}
-			}
-		})
-	}
-}
-
 // flaky fails each unit of work once: before it, or after its commit.
 type flaky struct {
 	store.DB

@@ -16,8 +16,8 @@ import (
 func Queries() map[string][]any {
 	texts := []string{"x"}
 	return map[string][]any{
-		findKnown: {[][]byte{{1}}}, findProviders: {texts, texts, texts}, findOrders: {texts, texts}, findPayments: {texts, texts, texts, texts},
-		anyWaiting: {texts, texts}, findRefunds: {texts, texts}, findRefundsOfOrders: {texts, texts},
+		findKnown: {[][]byte{{1}}}, findTraces: {[][]byte{{1}}, texts, texts, texts, texts, texts}, findOrders: {texts, texts}, findPayments: {texts, texts, texts, texts},
+		findRefunds: {texts, texts}, findRefundsOfOrders: {texts, texts},
 		findWaiting: {texts, texts, texts, texts}, storyPayments: {"x", "x"}, storyRefunds: {"x", "x"}, storyEvents: {"x", "x"},
 		storyNotifications: {"x", "x"}, addCopies: {texts, []int64{1}}, deleteWaiting: {texts, []int64{1}}, nextRaw: {"x", 10}, pruneRaw: {texts},
 		dueDeliveries: {texts, []int64{1}, int64(1)}, leaseDeliveries: {texts, texts, "x", int64(1)}, nextDelivery: {texts},
@@ -34,7 +34,7 @@ func Queries() map[string][]any {
 
 // LookUps are the questions of a unit of work.
 func LookUps() []string {
-	return []string{findKnown, findProviders, findOrders, findPayments, findRefundsOfOrders, findRefunds, anyWaiting, findWaiting}
+	return []string{findKnown, findTraces, findOrders, findPayments, findRefunds, findRefundsOfOrders, findWaiting}
 }
 
 // LockOf are the advisory locks of a unit of work.

@@ -21,13 +21,27 @@ const (
 	// of the table: it cannot join what stands behind an offset in another order.
 	// Left to itself it reads the index of a table that it takes for empty from end
 	// to end, until it plans anew, while the table grows.
-	findKnown = `select n.* from unnest($1::bytea[]) k(fact_key)
+	findKnown = `select n.* ` + knownRows
+
+	knownRows = `from unnest($1::bytea[]) k(fact_key)
 cross join lateral (select n.fact_key, ` + row.RefColumns + ` from notifications n
     where n.fact_key = k.fact_key offset 0) n`
 
-	findProviders = `select n.* from unnest($1::text[], $2::text[], $3::text[]) k(provider_id, scope, provider)
-cross join lateral (select n.provider, n.claim_scope, n.provider_id, n.numbers, ` + row.RefColumns + ` from notifications n
-    where n.provider_id = k.provider_id and n.claim_scope = k.scope and n.provider = k.provider offset 0) n`
+	// What is hardly ever there, in one statement, because to begin one costs more
+	// than to find nothing: facts that are known, ids that are taken, and whether
+	// anything waits or any of the orders has refunds.
+	findTraces = `select 'known', n.*, '', '', '', '' ` + knownRows + `
+union all
+select 'taken', null, n.* from unnest($2::text[], $3::text[], $4::text[]) k(provider_id, scope, provider)
+cross join lateral (select ` + row.RefColumns + `, n.numbers, n.provider, n.claim_scope, n.provider_id from notifications n
+    where n.provider_id = k.provider_id and n.claim_scope = k.scope and n.provider = k.provider offset 0) n
+union all
+select 'waits', null, '', '', '', '', '', '', ''
+where exists (select from waiting w where w.out_trade_no = any($5::text[]) and not w.by_txn)
+    or exists (select from waiting w where w.provider_txn_id = any($6::text[]))
+union all
+select 'refunded', null, '', '', '', '', '', '', ''
+where exists (select from refunds r where r.out_trade_no = any($5::text[]))`
 
 	// Who holds the advisory lock of an order is alone with it; should somebody
 	// change it without, by hand, its update finds another rev and the unit is
@@ -57,11 +71,6 @@ cross join lateral (select ` + row.RefundColumns + ` from refunds r
 cross join lateral (select ` + row.RefundColumns + ` from refunds r
     where r.ref = k.ref and r.provider = k.provider offset 0) r`
 
-	// Hardly ever anything waits, and findWaiting is the costliest to begin: it
-	// is asked only when this says so.
-	anyWaiting = `select exists (select from waiting w where w.out_trade_no = any($1::text[]) and not w.by_txn)
-    or exists (select from waiting w where w.provider_txn_id = any($2::text[]))`
-
 	// Facts that wait for a wanted order or transaction, and those that wait for
 	// a transaction which one of these names: deciding the one may let decide
 	// the other.
@@ -87,7 +96,7 @@ order by w.received_at, w.notification_id, w.idx`
 )
 
 // find begins a transaction, takes the locks and reads, in one round trip; in two
-// when something waits.
+// when something waits, or when an order has refunds.
 func find(ctx context.Context, conn *pgxpool.Conn, want *order.Want) (*order.Found, error) {
 	var batch pgx.Batch
 	batch.Queue(begin)
@@ -106,39 +115,36 @@ type reads struct {
 	found      *order.Found
 	stories    map[order.Key]*order.Story
 	keys, txns arrays
-	waits      *bool // something waits for these
+	waits      bool // something waits for these
+	refunded   bool // one of the orders has refunds
 }
 
 // queueReads queues the questions of a unit of work. Parts that want nothing cost
 // nothing.
 func queueReads(batch *pgx.Batch, want *order.Want) *reads {
 	r := &reads{found: row.NewFound(), keys: keyArrays(want.Orders), txns: txnArrays(want.Txns)}
-	queueKnown(batch, want.FactKeys, r.found.Known)
-	queueProviders(batch, want.ProviderKeys, r.found)
+	r.queueTraces(batch, want)
 	queueOrders(batch, r.keys, r.found)
 	queuePayments(batch, r.keys, r.txns, r.found.Payments)
-	queueRefunds(batch, findRefundsOfOrders, r.keys, r.found)
 	queueRefunds(batch, findRefunds, refundArrays(want.Refunds), r.found)
-	r.waits = queueAnyWaiting(batch, r.keys, r.txns)
 	r.stories = queueStories(batch, want.Stories)
 	return r
 }
 
-// finish takes what a batch brought and asks for what waits, when something does.
+// finish takes what a batch brought and asks for what it showed to be there.
 func (r *reads) finish(ctx context.Context, conn *pgx.Conn) (*order.Found, error) {
 	r.found.Stories = told(r.stories)
-	if !*r.waits {
+	var batch pgx.Batch
+	if r.refunded {
+		queueRefunds(&batch, findRefundsOfOrders, r.keys, r.found)
+	}
+	if r.waits {
+		queueWaiting(&batch, r.keys, r.txns, r.found)
+	}
+	if batch.Len() == 0 {
 		return r.found, nil
 	}
-	rows, err := conn.Query(ctx, findWaiting, r.keys.first, r.keys.second, r.txns.first, r.txns.second)
-	if err != nil {
-		return nil, err
-	}
-	return r.found, scanAll(func(s row.Scanner) error {
-		w, err := row.ScanWaiting(s)
-		r.found.Waiting = append(r.found.Waiting, w)
-		return err
-	})(rows)
+	return r.found, conn.SendBatch(ctx, &batch).Close()
 }
 
 // arrays is a set of keys as unnest reads it: the selective column first.
@@ -171,31 +177,54 @@ func queueKnown(batch *pgx.Batch, keys []order.FactKey, into map[order.FactKey]o
 	if len(keys) == 0 {
 		return
 	}
-	sorted := row.FactKeys(keys)
-	set := make([][]byte, len(sorted))
-	for i := range sorted {
-		set[i] = sorted[i][:]
-	}
-	batch.Queue(findKnown, set).Query(scanAll(func(s row.Scanner) error {
+	batch.Queue(findKnown, factArray(keys)).Query(scanAll(func(s row.Scanner) error {
 		key, ref, err := row.ScanKnown(s)
 		into[key] = ref
 		return err
 	}))
 }
 
-func queueProviders(batch *pgx.Batch, keys []order.ProviderKey, found *order.Found) {
+func factArray(keys []order.FactKey) [][]byte {
+	sorted := row.FactKeys(keys)
+	set := make([][]byte, len(sorted))
+	for i := range sorted {
+		set[i] = sorted[i][:]
+	}
+	return set
+}
+
+func (r *reads) queueTraces(batch *pgx.Batch, want *order.Want) {
+	facts := factArray(want.FactKeys)
 	var ids, scopes, providers []string
-	for _, k := range row.ProviderKeys(keys) {
+	for _, k := range row.ProviderKeys(want.ProviderKeys) {
 		ids, scopes, providers = append(ids, k.ProviderID), append(scopes, k.Scope), append(providers, k.Provider)
 	}
-	if len(ids) == 0 {
+	if len(facts) == 0 && len(ids) == 0 && r.keys.empty() && r.txns.empty() {
 		return
 	}
-	batch.Queue(findProviders, ids, scopes, providers).Query(scanAll(func(s row.Scanner) error {
-		key, ref, err := row.ScanProvider(s)
-		found.Providers[key] = ref
+	batch.Queue(findTraces, facts, ids, scopes, providers, r.keys.first, r.txns.first).Query(scanAll(r.scanTrace))
+}
+
+// scanTrace reads a row of findTraces.
+func (r *reads) scanTrace(s row.Scanner) error {
+	var trace string
+	var fact []byte
+	var id order.ProviderKey
+	var ref order.Ref
+	if err := s.Scan(&trace, &fact, &ref.NotificationID, &ref.Outcome, &ref.Reason, &ref.Numbers, &id.Provider, &id.Scope, &id.ProviderID); err != nil {
 		return err
-	}))
+	}
+	switch trace {
+	case "known":
+		r.found.Known[order.FactKey(fact)] = ref
+	case "taken":
+		r.found.Providers[id] = ref
+	case "waits":
+		r.waits = true
+	case "refunded":
+		r.refunded = true
+	}
+	return nil
 }
 
 func queueOrders(batch *pgx.Batch, keys arrays, found *order.Found) {
@@ -231,12 +260,10 @@ func queueRefunds(batch *pgx.Batch, query string, set arrays, found *order.Found
 	}))
 }
 
-// queueAnyWaiting asks whether anything waits for these keys; the answer is
-// there when the batch was closed.
-func queueAnyWaiting(batch *pgx.Batch, keys, txns arrays) *bool {
-	waits := new(bool)
-	if !keys.empty() || !txns.empty() {
-		batch.Queue(anyWaiting, keys.first, txns.first).QueryRow(func(r pgx.Row) error { return r.Scan(waits) })
-	}
-	return waits
+func queueWaiting(batch *pgx.Batch, keys, txns arrays, found *order.Found) {
+	batch.Queue(findWaiting, keys.first, keys.second, txns.first, txns.second).Query(scanAll(func(s row.Scanner) error {
+		w, err := row.ScanWaiting(s)
+		found.Waiting = append(found.Waiting, w)
+		return err
+	}))
 }

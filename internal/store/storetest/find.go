@@ -84,6 +84,26 @@ func findsWaiting(t *testing.T, db store.DB) {
 	}
 }
 
+// findsTogether: what is hardly ever there is there, all of it at once.
+func findsTogether(t *testing.T, db store.DB) {
+	first, second := one(), two()
+	put(t, db, &first)
+	put(t, db, &second)
+	want := all()
+	want.Refunds = nil // they are found by their orders
+	found := find(t, db, want)
+	ref := order.Ref{NotificationID: "ntf_000002", Outcome: order.Applied}
+	same(t, "known", found.Known, map[order.FactKey]order.Ref{
+		factKey(1): {NotificationID: "ntf_000001", Outcome: order.Applied}, factKey(2): ref})
+	same(t, "providers", found.Providers, map[order.ProviderKey]order.Ref{want.ProviderKeys[0]: ref})
+	same(t, "refunds", found.Refunds, map[order.RefundKey]order.Refund{
+		refundKey("r1"): first.Refunds[0], refundKey("r2"): second.Refunds[0]})
+	if len(found.Orders) != 2 || len(found.Payments) != 2 || len(found.Waiting) != 2 {
+		t.Errorf("%d orders, %d payments and %d waiting facts are found, want 2 of each",
+			len(found.Orders), len(found.Payments), len(found.Waiting))
+	}
+}
+
 func findsNothing(t *testing.T, db store.DB) {
 	for _, want := range []order.Want{
 		{},

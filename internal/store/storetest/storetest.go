@@ -50,6 +50,7 @@ var alone = []testCase{
 	{"a unit finds what its orders name", findsByOrder},
 	{"a unit finds what its transactions and refunds name", findsByTxn},
 	{"a unit finds the facts that wait", findsWaiting},
+	{"a unit finds all that there is at once", findsTogether},
 	{"a unit that wants nothing finds nothing", findsNothing},
 	{"who looks from outside finds what a unit does, and waits for none", findsBeside},
 
