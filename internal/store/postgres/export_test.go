@@ -16,7 +16,7 @@ import (
 func Queries() map[string][]any {
 	texts := []string{"x"}
 	return map[string][]any{
-		findKnown: {[][]byte{{1}}}, findTraces: {[][]byte{{1}}, texts, texts, texts, texts, texts}, findOrders: {texts, texts}, findPayments: {texts, texts, texts, texts},
+		findKnown: {[][]byte{{1}}}, findTraces: {[][]byte{{1}}, texts, texts, texts}, findOrders: {texts, texts}, findPayments: {texts, texts, texts},
 		findRefunds: {texts, texts}, findRefundsOfOrders: {texts, texts},
 		findWaiting: {texts, texts, texts, texts}, storyPayments: {"x", "x"}, storyRefunds: {"x", "x"}, storyEvents: {"x", "x"},
 		storyNotifications: {"x", "x"}, addCopies: {texts, []int64{1}}, deleteWaiting: {texts, []int64{1}}, nextRaw: {"x", 10}, pruneRaw: {texts},

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -17,31 +18,27 @@ const (
 
 	takeLocks = `select count(pg_advisory_xact_lock(k)) from unnest($1::bigint[]) k`
 
-	// Each look-up goes from the keys to their rows, whatever the planner believes
-	// of the table: it cannot join what stands behind an offset in another order.
-	// Left to itself it reads the index of a table that it takes for empty from end
-	// to end, until it plans anew, while the table grows.
-	findKnown = `select n.* ` + knownRows
-
-	knownRows = `from unnest($1::bytea[]) k(fact_key)
-cross join lateral (select n.fact_key, ` + row.RefColumns + ` from notifications n
-    where n.fact_key = k.fact_key offset 0) n`
+	// Each look-up goes from its keys to their rows, whatever the planner believes
+	// of the table: left to join, it reads the index of a table that it takes for
+	// empty from end to end, until it plans anew, while the table grows. A list of
+	// keys is the cheapest. Where a key's first column names rows of others too, the
+	// keys are a table, and an offset keeps the planner from turning the join round.
+	findKnown = `select n.fact_key, ` + row.RefColumns + ` from notifications n where n.fact_key = any($1::bytea[])`
 
 	// What is hardly ever there, in one statement, because to begin one costs more
-	// than to find nothing: facts that are known, ids that are taken, and whether
-	// anything waits or any of the orders has refunds.
-	findTraces = `select 'known', n.*, '', '', '', '' ` + knownRows + `
+	// than to find nothing: facts that are known, ids that are taken, also another
+	// provider's, and whether anything waits or any of the orders has refunds.
+	findTraces = `select 'known', n.fact_key, ` + row.RefColumns + `, '', '', '', '' from notifications n where n.fact_key = any($1::bytea[])
 union all
-select 'taken', null, n.* from unnest($2::text[], $3::text[], $4::text[]) k(provider_id, scope, provider)
-cross join lateral (select ` + row.RefColumns + `, n.numbers, n.provider, n.claim_scope, n.provider_id from notifications n
-    where n.provider_id = k.provider_id and n.claim_scope = k.scope and n.provider = k.provider offset 0) n
+select 'taken', null, ` + row.RefColumns + `, n.numbers, n.provider, n.claim_scope, n.provider_id
+from notifications n where n.provider_id = any($2::text[]) and n.claim_scope is not null
 union all
 select 'waits', null, '', '', '', '', '', '', ''
-where exists (select from waiting w where w.out_trade_no = any($5::text[]) and not w.by_txn)
-    or exists (select from waiting w where w.provider_txn_id = any($6::text[]))
+where exists (select from waiting w where w.out_trade_no = any($3::text[]) and not w.by_txn)
+    or exists (select from waiting w where w.provider_txn_id = any($4::text[]))
 union all
 select 'refunded', null, '', '', '', '', '', '', ''
-where exists (select from refunds r where r.out_trade_no = any($5::text[]))`
+where exists (select from refunds r where r.out_trade_no = any($3::text[]))`
 
 	// Who holds the advisory lock of an order is alone with it; should somebody
 	// change it without, by hand, its update finds another rev and the unit is
@@ -55,13 +52,12 @@ cross join lateral (select ` + row.OrderColumns + ` from orders o
     where o.out_trade_no = any(array[k.out_trade_no]) and o.merchant = k.merchant order by o.out_trade_no offset 0) o`
 
 	// Those of the orders and those of the transactions; one of both comes twice.
+	// Another provider's transaction may have a wanted one's number.
 	findPayments = `select p.* from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
 cross join lateral (select ` + row.PaymentColumns + ` from payments p
     where p.out_trade_no = k.out_trade_no and p.merchant = k.merchant offset 0) p
 union all
-select p.* from unnest($3::text[], $4::text[]) k(provider_txn_id, provider)
-cross join lateral (select ` + row.PaymentColumns + ` from payments p
-    where p.provider_txn_id = k.provider_txn_id and p.provider = k.provider offset 0) p`
+select ` + row.PaymentColumns + ` from payments p where p.provider_txn_id = any($3::text[])`
 
 	findRefundsOfOrders = `select r.* from unnest($1::text[], $2::text[]) k(out_trade_no, merchant)
 cross join lateral (select ` + row.RefundColumns + ` from refunds r
@@ -152,6 +148,15 @@ type arrays struct{ first, second []string }
 
 func (a arrays) empty() bool { return len(a.first) == 0 }
 
+func (a arrays) has(first, second string) bool {
+	for i := range a.first {
+		if a.first[i] == first && a.second[i] == second {
+			return true
+		}
+	}
+	return false
+}
+
 func keyArrays(keys []order.Key) (a arrays) {
 	for _, k := range row.Keys(keys) {
 		a.first, a.second = append(a.first, k.OutTradeNo), append(a.second, k.Merchant)
@@ -195,36 +200,36 @@ func factArray(keys []order.FactKey) [][]byte {
 
 func (r *reads) queueTraces(batch *pgx.Batch, want *order.Want) {
 	facts := factArray(want.FactKeys)
-	var ids, scopes, providers []string
+	var ids []string
 	for _, k := range row.ProviderKeys(want.ProviderKeys) {
-		ids, scopes, providers = append(ids, k.ProviderID), append(scopes, k.Scope), append(providers, k.Provider)
+		ids = append(ids, k.ProviderID)
 	}
 	if len(facts) == 0 && len(ids) == 0 && r.keys.empty() && r.txns.empty() {
 		return
 	}
-	batch.Queue(findTraces, facts, ids, scopes, providers, r.keys.first, r.txns.first).Query(scanAll(r.scanTrace))
-}
-
-// scanTrace reads a row of findTraces.
-func (r *reads) scanTrace(s row.Scanner) error {
-	var trace string
-	var fact []byte
-	var id order.ProviderKey
-	var ref order.Ref
-	if err := s.Scan(&trace, &fact, &ref.NotificationID, &ref.Outcome, &ref.Reason, &ref.Numbers, &id.Provider, &id.Scope, &id.ProviderID); err != nil {
-		return err
-	}
-	switch trace {
-	case "known":
-		r.found.Known[order.FactKey(fact)] = ref
-	case "taken":
-		r.found.Providers[id] = ref
-	case "waits":
-		r.waits = true
-	case "refunded":
-		r.refunded = true
-	}
-	return nil
+	batch.Queue(findTraces, facts, ids, r.keys.first, r.txns.first).Query(scanAll(func(s row.Scanner) error {
+		var trace string
+		var fact []byte
+		var ref order.Ref
+		var id order.ProviderKey
+		if err := s.Scan(&trace, &fact, &ref.NotificationID, &ref.Outcome, &ref.Reason,
+			&ref.Numbers, &id.Provider, &id.Scope, &id.ProviderID); err != nil {
+			return err
+		}
+		switch trace {
+		case "known":
+			r.found.Known[order.FactKey(fact)] = ref
+		case "taken":
+			if slices.Contains(want.ProviderKeys, id) {
+				r.found.Providers[id] = ref
+			}
+		case "waits":
+			r.waits = true
+		case "refunded":
+			r.refunded = true
+		}
+		return nil
+	}))
 }
 
 func queueOrders(batch *pgx.Batch, keys arrays, found *order.Found) {
@@ -242,9 +247,11 @@ func queuePayments(batch *pgx.Batch, keys, txns arrays, into map[order.TxnKey]or
 	if keys.empty() && txns.empty() {
 		return
 	}
-	batch.Queue(findPayments, keys.first, keys.second, txns.first, txns.second).Query(scanAll(func(s row.Scanner) error {
+	batch.Queue(findPayments, keys.first, keys.second, txns.first).Query(scanAll(func(s row.Scanner) error {
 		p, err := row.ScanPayment(s)
-		into[p.TxnKey] = p
+		if keys.has(p.Order.OutTradeNo, p.Order.Merchant) || txns.has(p.ProviderTxnID, p.Provider) {
+			into[p.TxnKey] = p
+		}
 		return err
 	}))
 }

@@ -118,7 +118,7 @@ from pg_index i join pg_class c on c.oid = i.indexrelid where c.relnamespace = '
 }
 
 var (
-	indexScan = regexp.MustCompile(`Index (?:Only )?Scan using (\w+) on`)
+	indexScan = regexp.MustCompile(`Index (?:(?:Only )?Scan using|Scan on) (\w+)`)
 	indexCond = regexp.MustCompile(`Index Cond: \(+(\w+) = `)
 )
 

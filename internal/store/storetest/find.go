@@ -24,9 +24,11 @@ func findsByOrder(t *testing.T, db store.DB) {
 func findsByTxn(t *testing.T, db store.DB) {
 	p1, p2 := aPayment("tx1", "T1", 0), aPayment("tx2", "T2", 0)
 	r1, r2 := aRefund("r1", "T1"), aRefund("r2", "T2")
+	others := aPayment("tx2", "T3", 0)
+	others.Provider = "alipay" // may use the same numbers
 	put(t, db, &order.Changes{
-		Orders:   []order.Order{anOrder("T1"), anOrder("T2")},
-		Payments: []order.Payment{p1, p2}, Refunds: []order.Refund{r1, r2},
+		Orders:   []order.Order{anOrder("T1"), anOrder("T2"), anOrder("T3")},
+		Payments: []order.Payment{p1, p2, others}, Refunds: []order.Refund{r1, r2},
 	})
 	// Named twice, by its order and by itself: it stands there once.
 	found := find(t, db, order.Want{
@@ -89,6 +91,9 @@ func findsTogether(t *testing.T, db store.DB) {
 	first, second := one(), two()
 	put(t, db, &first)
 	put(t, db, &second)
+	another := aNotification(3, "T3") // an id is one account's
+	another.ProviderID, another.Claim = "EV2", order.ProviderKey{Provider: provider, Scope: "20", ProviderID: "EV2"}
+	put(t, db, &order.Changes{Notifications: []order.Row{another}})
 	want := all()
 	want.Refunds = nil // they are found by their orders
 	found := find(t, db, want)
