@@ -118,7 +118,7 @@ type reads struct {
 // queueReads queues the questions of a unit of work. Parts that want nothing cost
 // nothing.
 func queueReads(batch *pgx.Batch, want *order.Want) *reads {
-	r := &reads{found: row.NewFound(), keys: keyArrays(want.Orders), txns: txnArrays(want.Txns)}
+	r := &reads{found: row.NewFound(want), keys: keyArrays(want.Orders), txns: txnArrays(want.Txns)}
 	r.queueTraces(batch, want)
 	queueOrders(batch, r.keys, r.found)
 	queuePayments(batch, r.keys, r.txns, r.found.Payments)
@@ -157,25 +157,25 @@ func (a arrays) has(first, second string) bool {
 	return false
 }
 
-func keyArrays(keys []order.Key) (a arrays) {
-	for _, k := range row.Keys(keys) {
-		a.first, a.second = append(a.first, k.OutTradeNo), append(a.second, k.Merchant)
-	}
-	return a
+func keyArrays(keys []order.Key) arrays {
+	sorted := row.Keys(keys)
+	return arrays{
+		column(sorted, func(k *order.Key) string { return k.OutTradeNo }),
+		column(sorted, func(k *order.Key) string { return k.Merchant })}
 }
 
-func txnArrays(txns []order.TxnKey) (a arrays) {
-	for _, k := range row.Txns(txns) {
-		a.first, a.second = append(a.first, k.ProviderTxnID), append(a.second, k.Provider)
-	}
-	return a
+func txnArrays(txns []order.TxnKey) arrays {
+	sorted := row.Txns(txns)
+	return arrays{
+		column(sorted, func(k *order.TxnKey) string { return k.ProviderTxnID }),
+		column(sorted, func(k *order.TxnKey) string { return k.Provider })}
 }
 
-func refundArrays(refunds []order.RefundKey) (a arrays) {
-	for _, k := range row.Refunds(refunds) {
-		a.first, a.second = append(a.first, k.Ref), append(a.second, k.Provider)
-	}
-	return a
+func refundArrays(refunds []order.RefundKey) arrays {
+	sorted := row.Refunds(refunds)
+	return arrays{
+		column(sorted, func(k *order.RefundKey) string { return k.Ref }),
+		column(sorted, func(k *order.RefundKey) string { return k.Provider })}
 }
 
 func queueKnown(batch *pgx.Batch, keys []order.FactKey, into map[order.FactKey]order.Ref) {
@@ -190,20 +190,12 @@ func queueKnown(batch *pgx.Batch, keys []order.FactKey, into map[order.FactKey]o
 }
 
 func factArray(keys []order.FactKey) [][]byte {
-	sorted := row.FactKeys(keys)
-	set := make([][]byte, len(sorted))
-	for i := range sorted {
-		set[i] = sorted[i][:]
-	}
-	return set
+	return column(row.FactKeys(keys), func(k *order.FactKey) []byte { return k[:] })
 }
 
 func (r *reads) queueTraces(batch *pgx.Batch, want *order.Want) {
 	facts := factArray(want.FactKeys)
-	var ids []string
-	for _, k := range row.ProviderKeys(want.ProviderKeys) {
-		ids = append(ids, k.ProviderID)
-	}
+	ids := column(row.ProviderKeys(want.ProviderKeys), func(k *order.ProviderKey) string { return k.ProviderID })
 	if len(facts) == 0 && len(ids) == 0 && r.keys.empty() && r.txns.empty() {
 		return
 	}
@@ -236,8 +228,9 @@ func queueOrders(batch *pgx.Batch, keys arrays, found *order.Found) {
 	if keys.empty() {
 		return
 	}
+	scan := row.OrderScanner()
 	batch.Queue(findOrders, keys.first, keys.second).Query(scanAll(func(s row.Scanner) error {
-		o, err := row.ScanOrder(s)
+		o, err := scan(s)
 		found.Orders[o.Key] = o
 		return err
 	}))

@@ -2,12 +2,13 @@ package row
 
 import "github.com/notifyd/notifyd/internal/order"
 
-// NewFound is a Found with nothing in it.
-func NewFound() *order.Found {
+// NewFound is a Found with nothing in it, and with room for the orders that are
+// wanted: those are the rows that nearly every unit of work finds.
+func NewFound(want *order.Want) *order.Found {
 	return &order.Found{
 		Known:     map[order.FactKey]order.Ref{},
 		Providers: map[order.ProviderKey]order.Ref{},
-		Orders:    map[order.Key]order.Order{},
+		Orders:    make(map[order.Key]order.Order, len(want.Orders)),
 		Payments:  map[order.TxnKey]order.Payment{},
 		Refunds:   map[order.RefundKey]order.Refund{},
 	}

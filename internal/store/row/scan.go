@@ -30,15 +30,26 @@ e.notification_id, e.created_at`
 	FeedColumns = EventColumns + `, u.base + e.ordinal, e.snapshot`
 )
 
-// ScanOrder reads OrderColumns.
-func ScanOrder(s Scanner) (o order.Order, err error) {
-	var expires, paid, created, updated *int64
-	err = s.Scan(&o.OutTradeNo, &o.Merchant, &o.Rev, &o.Version, &o.Status, &o.Registered, &o.ExpectedFen, &o.Currency, &expires,
+// OrderScanner reads OrderColumns, one row after another through the same
+// places: every unit of work reads a list of orders. It serves one query.
+func OrderScanner() func(Scanner) (order.Order, error) {
+	var o order.Order
+	var expires, paid *int64
+	var created, updated int64
+	columns := []any{&o.OutTradeNo, &o.Merchant, &o.Rev, &o.Version, &o.Status, &o.Registered, &o.ExpectedFen, &o.Currency, &expires,
 		&o.AmountVerified, &o.Provider, &o.Account, &o.ProviderTxnID, &o.PaidFen, &o.RefundedFen, &paid, &o.Late, &o.Finished,
-		&created, &updated)
-	o.ExpiresAt, o.PaidAt, o.CreatedAt, o.UpdatedAt = Time(expires), Time(paid), Time(created), Time(updated)
-	return o, err
+		&created, &updated}
+	return func(s Scanner) (order.Order, error) {
+		if err := s.Scan(columns...); err != nil {
+			return order.Order{}, err
+		}
+		o.ExpiresAt, o.PaidAt, o.CreatedAt, o.UpdatedAt = Time(expires), Time(paid), Time(&created), Time(&updated)
+		return o, nil
+	}
 }
+
+// ScanOrder reads OrderColumns.
+func ScanOrder(s Scanner) (order.Order, error) { return OrderScanner()(s) }
 
 // ScanPayment reads PaymentColumns.
 func ScanPayment(s Scanner) (p order.Payment, err error) {

@@ -72,7 +72,7 @@ type eacher func(scan func(*sql.Rows) error, query string, args ...any) error
 // find reads what a unit of work wants to see. Parts that want nothing cost
 // nothing.
 func (each eacher) find(want *order.Want) (*order.Found, error) {
-	found := row.NewFound()
+	found := row.NewFound(want)
 	keys, txns := keySet(want.Orders), txnSet(want.Txns)
 	err := firstError(
 		func() error { return findAllKnown(each, want.FactKeys, found.Known) },
@@ -142,8 +142,9 @@ func (each eacher) findOrders(set string, found *order.Found) error {
 	if set == "" {
 		return nil
 	}
+	scan := row.OrderScanner()
 	return each(func(rows *sql.Rows) error {
-		o, err := row.ScanOrder(rows)
+		o, err := scan(rows)
 		found.Orders[o.Key] = o
 		return err
 	}, findOrders, set)
