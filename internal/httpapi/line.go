@@ -31,7 +31,7 @@ func (l *line) add(attrs ...slog.Attr) { l.attrs = append(l.attrs, attrs...) }
 
 type lineKey struct{}
 
-// lineOf is the line of the request at hand.
+// lineOf is the line of the request at hand, for those below a router.
 func lineOf(ctx context.Context) *line {
 	if l, ok := ctx.Value(lineKey{}).(*line); ok {
 		return l
@@ -39,10 +39,12 @@ func lineOf(ctx context.Context) *line {
 	return &line{} // a handler called outside the edge: nobody reads it
 }
 
-// seen is a ResponseWriter that remembers what was answered.
+// seen is a ResponseWriter that remembers what was answered, and what is said
+// about the request.
 type seen struct {
 	http.ResponseWriter
 	status int
+	line   line
 }
 
 func (s *seen) WriteHeader(status int) {
@@ -79,11 +81,18 @@ type edge struct {
 	listener string
 }
 
+// wrap is around for a router, which hands on a request and no line.
 func (e edge) wrap(next http.Handler) http.Handler {
+	return e.around(func(w *seen, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), lineKey{}, &w.line)))
+	})
+}
+
+func (e edge) around(next func(*seen, *http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		l := &line{message: "request", level: slog.LevelInfo}
-		out := &seen{ResponseWriter: w}
+		out := &seen{ResponseWriter: w, line: line{message: "request", level: slog.LevelInfo}}
+		l := &out.line
 		defer func() {
 			if p := recover(); p != nil {
 				l.add(e.panicked(p)...)
@@ -106,7 +115,7 @@ func (e edge) wrap(next http.Handler) http.Handler {
 			// a proxy may have gone by that. What follows is not taken for a request.
 			out.Header().Set("Connection", "close")
 		}
-		next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), lineKey{}, l)))
+		next(out, r)
 	})
 }
 
