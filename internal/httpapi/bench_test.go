@@ -89,6 +89,6 @@ func wechatEdge(b *testing.B) (*public, forge.Message) {
 	newID := func(prefix string) string { return prefix + "01KDRVYTJ0AAAAAAAAAAAAAAAA" }
 	accounts := map[string]Account{"wechat": {Name: "wechat", Provider: wechat.Name, Adapter: a}}
 	return &public{accounts: accounts, taker: NewTaker(atOnce{}, newID), now: func() time.Time { return receivedAt }, newID: newID, metrics: metrics,
-		edge: edge{log, metrics, "public"}, intake: newIntake(), slots: make(chan struct{}, maxInFlight),
+		edge: newEdge(log, metrics, "public"), intake: newIntake(), slots: make(chan struct{}, maxInFlight),
 		draining: func() bool { return false }, base: b.Context()}, forge.WechatV3Signer{Key: forge.WechatPublicKey}.Notify(event, receivedAt)
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -26,6 +27,17 @@ type line struct {
 	level   slog.Level
 	attrs   []slog.Attr
 }
+
+// lineRoom is memory for what a line holds, one line after another: a log copies
+// what it is given.
+var lineRoom = sync.Pool{New: func() any { return new([lineAttrs]slog.Attr) }}
+
+const (
+	// lineHead is what the edge itself puts before all else when the answer is out.
+	lineHead = 4
+	// lineAttrs is more than lines have; what goes beyond costs memory, no more.
+	lineAttrs = 24
+)
 
 func (l *line) add(attrs ...slog.Attr) { l.attrs = append(l.attrs, attrs...) }
 
@@ -76,9 +88,12 @@ func raw(w http.ResponseWriter) http.ResponseWriter {
 // edge is what both listeners do around every request: one log line, and a panic
 // below becomes a 500 that says nothing and a count.
 type edge struct {
-	log      *slog.Logger
-	metrics  *Metrics
-	listener string
+	log     *slog.Logger // says which listener it is
+	metrics *Metrics
+}
+
+func newEdge(log *slog.Logger, metrics *Metrics, listener string) edge {
+	return edge{log.With(slog.String("listener", listener)), metrics}
 }
 
 // wrap is around for a router, which hands on a request and no line.
@@ -91,7 +106,8 @@ func (e edge) wrap(next http.Handler) http.Handler {
 func (e edge) around(next func(*seen, *http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		out := &seen{ResponseWriter: w, line: line{message: "request", level: slog.LevelInfo}}
+		room := lineRoom.Get().(*[lineAttrs]slog.Attr)
+		out := &seen{ResponseWriter: w, line: line{message: "request", level: slog.LevelInfo, attrs: room[:lineHead]}}
 		l := &out.line
 		defer func() {
 			if p := recover(); p != nil {
@@ -103,6 +119,9 @@ func (e edge) around(next func(*seen, *http.Request)) http.Handler {
 				}
 			}
 			e.write(r, l, out.status, time.Since(start))
+			l.attrs = nil // who still has the line must not write into another one
+			clear(room[:])
+			lineRoom.Put(room)
 		}()
 		if r.ProtoMajor != 1 {
 			// The preface of HTTP/2 reaches handlers as a request.
@@ -124,23 +143,24 @@ func (e edge) write(r *http.Request, l *line, status int, took time.Duration) {
 	if !e.log.Enabled(ctx, l.level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 20)
-	attrs = append(attrs,
-		slog.String("listener", e.listener),
+	copy(l.attrs, []slog.Attr{
 		slog.String("method", claim(r.Method)),
 		slog.String("path", pathClass(r.URL.Path)),
 		slog.Int("status", status),
-		slog.Int64("duration_us", took.Microseconds()))
-	attrs = append(attrs, l.attrs...)
-	attrs = append(attrs, slog.String("peer", peer(r)))
+		slog.Int64("duration_us", took.Microseconds()),
+	})
+	l.add(slog.String("peer", peer(r)))
 	// Whatever a header says of the sender is a claim: it is logged, nothing else.
 	if v := r.Header.Get("X-Forwarded-For"); v != "" {
-		attrs = append(attrs, slog.String("forwarded_for_claim", claim(v)))
+		l.add(slog.String("forwarded_for_claim", claim(v)))
 	}
 	if v := r.Header.Get("Request-Id"); v != "" {
-		attrs = append(attrs, slog.String("request_id_claim", claim(v)))
+		l.add(slog.String("request_id_claim", claim(v)))
 	}
-	e.log.LogAttrs(ctx, l.level, l.message, attrs...)
+	// Logger.LogAttrs would look up where in the code this is, which no log shows.
+	record := slog.NewRecord(time.Now(), l.level, l.message, 0)
+	record.AddAttrs(l.attrs...)
+	_ = e.log.Handler().Handle(ctx, record) // an error of the log has nowhere to go
 }
 
 // panicked counts a panic and describes it without its value, which may hold

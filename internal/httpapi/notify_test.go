@@ -285,7 +285,7 @@ func TestInFlightLimitShedsAtOnce(t *testing.T) {
 		return order.Receipt{NotificationID: n.ID, Outcome: order.Applied}, nil
 	})
 	p := &public{accounts: b.ready.accounts, taker: NewTaker(b.recorder, b.opt.NewID), now: b.opt.Now, newID: b.opt.NewID, metrics: b.metrics,
-		edge: edge{b.opt.Log, b.metrics, "public"}, intake: newIntake(), slots: make(chan struct{}, 2),
+		edge: newEdge(b.opt.Log, b.metrics, "public"), intake: newIntake(), slots: make(chan struct{}, 2),
 		draining: b.ready.draining.Load, base: t.Context()}
 	h := p.handler()
 	answers := make(chan int, 2)
