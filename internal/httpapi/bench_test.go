@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -91,4 +93,42 @@ func wechatEdge(b *testing.B) (*public, forge.Message) {
 	return &public{accounts: accounts, taker: NewTaker(atOnce{}, newID), now: func() time.Time { return receivedAt }, newID: newID, metrics: metrics,
 		edge: newEdge(log, metrics, "public"), intake: newIntake(), slots: make(chan struct{}, maxInFlight),
 		draining: func() bool { return false }, base: b.Context()}, forge.WechatV3Signer{Key: forge.WechatPublicKey}.Notify(event, receivedAt)
+}
+
+// BenchmarkKeptConnections is what the server costs for one request on one of many
+// kept connections, with a provider and a recorder that answer at once: net/http,
+// the edge and the kernel.
+func BenchmarkKeptConnections(b *testing.B) {
+	s := newBench(b, func(o *Options) { o.Recorder, o.Log = atOnce{}, slog.New(slog.NewJSONHandler(io.Discard, nil)) })
+	s.adapter.forgets = true
+	if err := s.Listen(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	s.run()
+	defer func() {
+		s.end()
+		<-s.ended
+	}()
+	public, _ := s.Addrs()
+	b.ReportAllocs()
+	b.SetParallelism(64)
+	b.RunParallel(func(pb *testing.PB) {
+		conn, err := net.Dial("tcp", public.String())
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		request, answer := []byte(wholeRequest), make([]byte, 4<<10)
+		for pb.Next() {
+			if _, err := conn.Write(request); err != nil {
+				b.Error(err)
+				return
+			}
+			if n, err := conn.Read(answer); err != nil || !bytes.HasSuffix(answer[:n], []byte("success")) {
+				b.Errorf("answered %q, %v", answer[:n], err)
+				return
+			}
+		}
+	})
 }

@@ -139,7 +139,7 @@ func (e edge) around(next func(*seen, *http.Request)) http.Handler {
 }
 
 func (e edge) write(r *http.Request, l *line, status int, took time.Duration) {
-	ctx := context.WithoutCancel(r.Context())
+	ctx := r.Context() // that it may have ended means nothing to a log
 	if !e.log.Enabled(ctx, l.level) {
 		return
 	}

@@ -91,8 +91,11 @@ func (p *public) take(v *visit, w *seen, r *http.Request) (err error) {
 // commit verifies and records.
 func (p *public) commit(ctx context.Context, v *visit, r *http.Request) (err error) {
 	v.id, v.receipt, err = p.taker.Take(ctx, v.account, r, v.request)
+	if err == nil {
+		return nil
+	}
 	var refusal *provider.Refusal
-	if err == nil || errors.As(err, &refusal) {
+	if errors.As(err, &refusal) {
 		return err
 	}
 	return provider.Refuse(provider.ErrUnavailable, p.whyNotRecorded(ctx, err), "%s", err)
