@@ -62,13 +62,13 @@ func (r *Recorder) awaitTurn(from <-chan *pending, batch []*pending) (grown []*p
 		return batch, taken
 	default:
 	}
-	patience := time.NewTimer(turnPatience)
-	defer patience.Stop()
+	patience, cancel := context.WithTimeout(context.Background(), turnPatience)
+	defer cancel()
 	for len(batch) < MaxBatch {
 		select {
 		case r.turn <- struct{}{}:
 			return more(from, batch), taken
-		case <-patience.C:
+		case <-patience.Done():
 			return batch, func() {}
 		case p, open := <-from:
 			if !open {
