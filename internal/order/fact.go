@@ -179,27 +179,41 @@ type Notification struct {
 }
 
 // FactKey tells notifications apart by what they say: two notifications with
-// one key are copies of each other.
-type FactKey [16]byte
+// one key are copies of each other. It is the hash of that, behind a place.
+type FactKey [placeLen + hashLen]byte
+
+// placeLen bytes of a key are its place: the beginning of the first order's
+// number. Numbers are mostly given in order of time, so that what comes together
+// stands together in the index, and a batch writes a few of its pages; by their
+// hashes alone notifications would fall on a page each. The place decides nothing.
+const (
+	placeLen = 16
+	hashLen  = 16
+)
 
 // FactKey hashes what the notification says: provider, the provider's number of
 // the account, kinds, numbers, amounts, and whether a time is known; not the
 // account's name, times, ids, signatures.
 func (n *Notification) FactKey() FactKey {
+	var k FactKey
 	h := sha256.New()
 	text(h, n.Provider)
 	text(h, n.Scope)
 	if n.Distinct != nil {
+		// The place stays zero: a message that was cut anew may name another order,
+		// and is the same message. Only what is hashed may be a place.
 		text(h, string(n.Kind))
 		text(h, string(n.Distinct))
 	} else {
 		for i := range n.Facts {
 			n.Facts[i].hash(h)
 		}
+		if len(n.Facts) > 0 {
+			copy(k[:placeLen], n.Facts[0].OutTradeNo)
+		}
 	}
 	var sum [sha256.Size]byte
-	var k FactKey
-	copy(k[:], h.Sum(sum[:0]))
+	copy(k[placeLen:], h.Sum(sum[:0]))
 	return k
 }
 
