@@ -178,25 +178,39 @@ type Notification struct {
 }
 
 // FactKey tells notifications apart by what they say: two notifications with
-// one key are copies of each other.
-type FactKey [16]byte
+// one key are copies of each other. It is the hash of that, behind a place.
+type FactKey [placeLen + hashLen]byte
+
+// placeLen bytes of a key are its place: the beginning of the first order's
+// number. Numbers are mostly given in order of time, so that what comes together
+// stands together in the index, and a batch writes a few of its pages; by their
+// hashes alone notifications would fall on a page each. The place decides nothing.
+const (
+	placeLen = 16
+	hashLen  = 16
+)
 
 // FactKey hashes what the notification says: provider, the provider's number of
 // the account, kinds, numbers, amounts, and whether a time is known; not the
 // account's name, times, ids, signatures.
 func (n *Notification) FactKey() FactKey {
+	var k FactKey
 	var room [512]byte // for what payments and refunds say
 	b := text(text(room[:0], n.Provider), n.Scope)
 	if n.Distinct != nil {
+		// The place stays zero: a message that was cut anew may name another order,
+		// and is the same message. Only what is hashed may be a place.
 		b = text(text(b, string(n.Kind)), n.Distinct)
 	} else {
 		for i := range n.Facts {
 			b = n.Facts[i].appendTo(b)
 		}
+		if len(n.Facts) > 0 {
+			copy(k[:placeLen], n.Facts[0].OutTradeNo)
+		}
 	}
 	sum := sha256.Sum256(b)
-	var k FactKey
-	copy(k[:], sum[:])
+	copy(k[placeLen:], sum[:])
 	return k
 }
 

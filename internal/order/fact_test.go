@@ -33,7 +33,7 @@ func TestHashesOfFactKeysNeverChange(t *testing.T) {
 		"said nothing":   {Notification{Distinct: []byte{}, Facts: []Fact{{}}}, "66687aadf862bd776c8fc18b8e9f8e20"},
 	} {
 		key := c.n.FactKey()
-		if got := hex.EncodeToString(key[len(key)-16:]); got != c.want {
+		if got := hex.EncodeToString(key[placeLen:]); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
