@@ -201,16 +201,18 @@ func (r *reads) queueTraces(batch *pgx.Batch, want *order.Want) {
 	}
 	batch.Queue(findTraces, facts, ids, r.keys.first, r.txns.first).Query(scanAll(func(s row.Scanner) error {
 		var trace string
-		var fact []byte
+		var b []byte
+		var fact order.FactKey
 		var ref order.Ref
 		var id order.ProviderKey
-		if err := s.Scan(&trace, &fact, &ref.NotificationID, &ref.Outcome, &ref.Reason,
+		if err := s.Scan(&trace, &b, &ref.NotificationID, &ref.Outcome, &ref.Reason,
 			&ref.Numbers, &id.Provider, &id.Scope, &id.ProviderID); err != nil {
 			return err
 		}
 		switch trace {
 		case "known":
-			r.found.Known[order.FactKey(fact)] = ref
+			copy(fact[:], b)
+			r.found.Known[fact] = ref
 		case "taken":
 			if slices.Contains(want.ProviderKeys, id) {
 				r.found.Providers[id] = ref

@@ -63,7 +63,7 @@ func TestKeysAreLookedUp(t *testing.T) {
 		`orders select 'T' || n, 'default', 1, 1, 'created', true, 1, 'CNY', null, false, '', '', '', 0, 0, null, false, false, n, n`,
 		`payments select 'tx' || n, 'wechat', 'T' || n, 'default', 0, '', 1, 'CNY', 0, 'accepted', null, n`,
 		`refunds select 'r' || n, 'wechat', 'tx' || n, 'T' || n, 'default', '', '', 1, 1, '', null, n`,
-		`notifications select 'ntf_' || n, n, 'wechat', '', 'default', 'T' || n, '', 'applied', '', null, decode(md5(n::text), 'hex'), 'EV' || n, '19', '', 1, ''`,
+		`notifications select 'ntf_' || n, n, 'wechat', '', 'default', 'T' || n, '', 'applied', '', null, decode(repeat(md5(n::text), 2), 'hex'), 'EV' || n, '19', '', 1, ''`,
 		`waiting select 'ntf_' || n, 0, 'T' || n, 'default', 'tx' || n, 'wechat', false, n, '{}'`,
 	} {
 		exec(t, other, "insert into "+rows+" from generate_series(1, 3000) n")
