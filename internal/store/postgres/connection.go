@@ -52,13 +52,15 @@ var settings = map[string]string{
 // lookUps hold for the connections that write: all that they read, they look up
 // by a key. Until a table's statistics exist, a minute after its first rows, the
 // planner takes keys of two columns for far from unique and reads the table; so
-// that is forbidden. Plans are kept, because planning is most of what a lone
+// that is forbidden. Bitmaps serve many rows, and to begin one costs more than a
+// few look-ups. Plans are kept, because planning is most of what a lone
 // notification costs, but not for long: see freshPlans.
 var lookUps = map[string]string{
-	"enable_seqscan":   "off",
-	"enable_hashjoin":  "off",
-	"enable_mergejoin": "off",
-	"plan_cache_mode":  "force_generic_plan",
+	"enable_seqscan":    "off",
+	"enable_bitmapscan": "off",
+	"enable_hashjoin":   "off",
+	"enable_mergejoin":  "off",
+	"plan_cache_mode":   "force_generic_plan",
 }
 
 // noticesLockTimeout is shorter than others' lock_timeout: behind a unit of work
