@@ -105,21 +105,7 @@ select u.unit, n.* from u cross join unnest($1::text[], $2::text[], $3::text[], 
 // payments the unit found.
 func (s *Store) apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes, known map[order.TxnKey]bool) error {
 	var batch pgx.Batch
-	fresh, changed := split(c.Orders, func(o *order.Order) bool { return o.Rev == 1 })
-	queueOrderRows(&batch, insertOrders, fresh)
-	queueOrderRows(&batch, updateOrders, changed)
-	first, again := split(c.Payments, func(p *order.Payment) bool { return !known[p.TxnKey] })
-	queuePaymentRows(&batch, insertPayments, first)
-	queuePaymentRows(&batch, updatePayments, again)
-	queueRefundRows(&batch, c.Refunds)
-	queueNotificationRows(&batch, c.Notifications)
-	queueResolutions(&batch, c.Resolutions)
-	queueWaitingRows(&batch, c.Wait)
-	queueDone(&batch, c.Done)
-	queueEventRows(&batch, c.Events)
-	queueDeliveryRows(&batch, s.subscriptions.Deliveries(c.Events))
-	queueFurtherOrders(&batch, c)
-	queueSeal(&batch, c.Seal) // last: the lock must hold when all else is written
+	s.queueChanges(&batch, c, known)
 	queueCommit(&batch)
 	// A warning of an earlier statement says nothing about this commit.
 	delete(conn.Conn().PgConn().CustomData(), unreplicated)
@@ -127,6 +113,25 @@ func (s *Store) apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes,
 		return err
 	}
 	return replicated(conn.Conn().PgConn())
+}
+
+// queueChanges queues the writes of a unit of work.
+func (s *Store) queueChanges(batch *pgx.Batch, c *order.Changes, known map[order.TxnKey]bool) {
+	fresh, changed := split(c.Orders, func(o *order.Order) bool { return o.Rev == 1 })
+	queueOrderRows(batch, insertOrders, fresh)
+	queueOrderRows(batch, updateOrders, changed)
+	first, again := split(c.Payments, func(p *order.Payment) bool { return !known[p.TxnKey] })
+	queuePaymentRows(batch, insertPayments, first)
+	queuePaymentRows(batch, updatePayments, again)
+	queueRefundRows(batch, c.Refunds)
+	queueNotificationRows(batch, c.Notifications)
+	queueResolutions(batch, c.Resolutions)
+	queueWaitingRows(batch, c.Wait)
+	queueDone(batch, c.Done)
+	queueEventRows(batch, c.Events)
+	queueDeliveryRows(batch, s.subscriptions.Deliveries(c.Events))
+	queueFurtherOrders(batch, c)
+	queueSeal(batch, c.Seal) // last: the lock must hold when all else is written
 }
 
 var errNotCommitted = errors.New("the server rolled back instead of committing")

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/notifyd/notifyd/internal/order"
@@ -93,3 +94,13 @@ func (s *Store) Writer(ctx context.Context, old bool) (*pgxpool.Conn, error) {
 
 // FindOrders is the query that looks orders up.
 const FindOrders = findOrders
+
+// WriteOwnArrays lets a connection write our slices as those of a store do.
+func WriteOwnArrays(types *pgtype.Map) { writeOwnArrays(types) }
+
+// Queued are the statements that would write a unit of work which found nothing.
+func (s *Store) Queued(c *order.Changes) *pgx.Batch {
+	var batch pgx.Batch
+	s.queueChanges(&batch, c, nil)
+	return &batch
+}
