@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"encoding/binary"
+	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 )
@@ -142,4 +144,17 @@ func writeOwnArrays(types *pgtype.Map) {
 		known, _ := types.TypeForOID(oid) // the driver knows them all
 		types.RegisterType(&pgtype.Type{Name: known.Name, OID: oid, Codec: arrayCodec{known.Codec, own}})
 	}
+}
+
+// rowsOf is an item of a from list that makes rows of arrays, the parameters from
+// $1 on. It names a column and its type for each: "id text, copies bigint". In a
+// select list unnest hands out one row after the other; as an item of a from list
+// it would first put every column whole in a store of its own.
+func rowsOf(name, columns string) string {
+	var list []string
+	for i, column := range strings.Split(columns, ",") {
+		column, kind, _ := strings.Cut(strings.TrimSpace(column), " ")
+		list = append(list, fmt.Sprintf("unnest($%d::%s[]) as %s", i+1, kind, column))
+	}
+	return "(select " + strings.Join(list, ", ") + ") " + name
 }

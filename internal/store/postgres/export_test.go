@@ -15,7 +15,7 @@ import (
 
 // Queries are those that look up sets of keys, with arguments for their plans.
 func Queries() map[string][]any {
-	texts := []string{"x"}
+	texts, numbers, truths := []string{"x"}, []int64{1}, []bool{true}
 	return map[string][]any{
 		findKnown: {[][]byte{{1}}}, findProviders: {texts, texts, texts}, findOrders: {texts, texts}, findPayments: {texts, texts, texts, texts},
 		anyWaiting: {texts, texts}, findRefunds: {texts, texts}, findRefundsOfOrders: {texts, texts},
@@ -30,6 +30,9 @@ func Queries() map[string][]any {
 		releaseKey: {"x", "x", "x"}, pruneKeys: {int64(1), 10},
 		feedHead: {}, giveSeq: {10}, feedReach: {int64(1)}, eventsBetween: {"x", int64(1), int64(2), 10},
 		resolveNotifications: {texts, texts, texts, texts, texts, texts},
+		updateOrders: {texts, texts, numbers, numbers, texts, truths, numbers, texts, numbers, truths, texts, texts, texts,
+			numbers, numbers, numbers, truths, truths, numbers, numbers},
+		updatePayments: {texts, texts, texts, texts, numbers, texts, numbers, texts, numbers, texts, numbers, numbers},
 	}
 }
 
