@@ -20,7 +20,7 @@ var clones = []clone{
  'created_at', p.created_at - g, 'updated_at', p.updated_at - g`},
 	{"payments", `'out_trade_no', 'S' || lpad(g::text, 15, '0'), 'provider_txn_id', 'S' || lpad(g::text, 27, '0')`},
 	{"notifications", `'id', 'ntf_0' || lpad(g::text, 25, '0'), 'out_trade_no', 'S' || lpad(g::text, 15, '0'),
- 'fact_key', '\x' || md5(g::text), 'provider_id', 'EV-S' || lpad(g::text, 31, '0'),
+ 'fact_key', '\x' || encode(('S' || lpad(g::text, 15, '0'))::bytea, 'hex') || md5(g::text), 'provider_id', 'EV-S' || lpad(g::text, 31, '0'),
  'received_at', p.received_at - g, 'header', null, 'body', null, 'content', null`},
 	{"events", `'id', 'evt_0' || lpad((2 * g + p.order_version)::text, 25, '0'), 'out_trade_no', 'S' || lpad(g::text, 15, '0'),
  'notification_id', case when p.notification_id is null then null else 'ntf_0' || lpad(g::text, 25, '0') end,

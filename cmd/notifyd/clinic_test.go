@@ -129,7 +129,7 @@ func (c *clinic) remember(t *testing.T, ill illness) {
 		for i, account := range []string{"wechat", "alipay"} {
 			r := order.Row{ID: firstID(at)[:len("ntf_")+10] + fmt.Sprintf("%016d", n*2+i), ReceivedAt: at, Provider: account, Account: account, Merchant: "default",
 				Kind: order.KindOther, Outcome: order.Unhandled, Copies: 1, Capture: order.Capture{RequestLine: "POST / HTTP/1.1"}}
-			copy(r.FactKey[:], fmt.Sprintf("fact-%011d", n*2+i))
+			copy(r.FactKey[:], fmt.Sprintf("fact-%027d", n*2+i))
 			rows = append(rows, r)
 		}
 	}

@@ -85,7 +85,7 @@ var beyondLaw = map[string][]string{
 	"internal/alipay":    {yaml}, // options as a file writes them
 	"internal/wechat":    {yaml},
 	"cmd/notifyd":        {xsys},        // makes pseudo terminals
-	"internal/store":     {pgx},         // holds a row as somebody would by hand
+	"internal/store":     {pgx, goose},  // holds a row as somebody would by hand, and makes tables as they were
 	"internal/crashtest": {sqlite},      // looks into a file that the program left
 	"client":             {sqlite, pgx}, // the inbox runs in a merchant's own database
 }

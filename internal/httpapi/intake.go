@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +46,7 @@ func (in *intake) read(w http.ResponseWriter, r *http.Request, until time.Time) 
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(until) // a connection that has no deadlines is a test's
 	src := http.MaxBytesReader(raw(w), r.Body, maxBodyBytes)
-	body, err = io.ReadAll(io.LimitReader(src, smallBodyBytes))
+	body, err = readAll(io.LimitReader(src, smallBodyBytes), r.ContentLength)
 	if err == nil && len(body) == smallBodyBytes {
 		select {
 		case in.large <- struct{}{}:
@@ -66,6 +67,29 @@ func (in *intake) read(w http.ResponseWriter, r *http.Request, until time.Time) 
 			"%d bytes announced, %d read", r.ContentLength, len(body))
 	}
 	return body, done, nil
+}
+
+// readAll is io.ReadAll, but a body that announces its length, as genuine ones do,
+// lands where it stays. An announcement costs its sender nothing: what is larger
+// than genuine ones are gets its memory as it comes.
+func readAll(src io.Reader, announced int64) ([]byte, error) {
+	if announced <= 0 || announced > promptBytes {
+		return io.ReadAll(src)
+	}
+	body := make([]byte, 0, announced)
+	for {
+		n, err := src.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if err == io.EOF {
+			return body, nil
+		}
+		if err != nil {
+			return body, err
+		}
+		if len(body) == cap(body) {
+			body = slices.Grow(body, 1) // the end was not told together with the last byte
+		}
+	}
 }
 
 func bodyRefusal(w http.ResponseWriter, err error) error {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 )
 
 func post(h http.Handler, body string) int {
@@ -62,6 +64,32 @@ func TestMissingAndCutBodies(t *testing.T) {
 			t.Errorf("a body that was read before: %v", err)
 		}
 	})
+}
+
+// Whatever is announced, the bytes and the error are those of io.ReadAll; and no
+// announcement gets much memory by itself.
+func TestReadAllReadsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	for _, size := range []int{0, 1, 511, 512, 513, promptBytes - 1, promptBytes, promptBytes + 1, smallBodyBytes} {
+		text := strings.Repeat("x", size)
+		for _, announced := range []int64{-1, 0, 1, int64(size) - 1, int64(size), int64(size) + 1, promptBytes, maxBodyBytes} {
+			for name, src := range map[string]io.Reader{
+				"its end alone":           strings.NewReader(text),
+				"its end with the last":   iotest.DataErrReader(strings.NewReader(text)),
+				"byte by byte":            iotest.OneByteReader(strings.NewReader(text)),
+				"an error after its last": io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)),
+			} {
+				body, err := readAll(src, announced)
+				if string(body) != text || (err != nil) != strings.HasPrefix(name, "an error") {
+					t.Errorf("%s, %d of %d announced: %d bytes, %v", name, size, announced, len(body), err)
+				}
+			}
+		}
+	}
+	if body, err := readAll(strings.NewReader(""), maxBodyBytes); err != nil || cap(body) > promptBytes {
+		t.Errorf("an announcement got %d bytes, %v", cap(body), err)
+	}
 }
 
 // counted is a connection that counts what the server reads from it.

@@ -15,6 +15,9 @@ const (
 	// maxLargeBodies are in memory at a time, so that slow senders cannot fill it.
 	smallBodyBytes = 64 << 10
 	maxLargeBodies = 64
+	// promptBytes is the most memory that a body gets before it is there: no more
+	// than each of the buffers that net/http gives every connection.
+	promptBytes = 4 << 10
 	// maxConnections is per listener, well under the usual limit of descriptors.
 	maxConnections = 2000
 	// maxInFlight is how many notifications are verified and committed at a

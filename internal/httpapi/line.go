@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -27,11 +28,22 @@ type line struct {
 	attrs   []slog.Attr
 }
 
+// lineRoom is memory for what a line holds, one line after another: a log copies
+// what it is given.
+var lineRoom = sync.Pool{New: func() any { return new([lineAttrs]slog.Attr) }}
+
+const (
+	// lineHead is what the edge itself puts before all else when the answer is out.
+	lineHead = 4
+	// lineAttrs is more than lines have; what goes beyond costs memory, no more.
+	lineAttrs = 24
+)
+
 func (l *line) add(attrs ...slog.Attr) { l.attrs = append(l.attrs, attrs...) }
 
 type lineKey struct{}
 
-// lineOf is the line of the request at hand.
+// lineOf is the line of the request at hand, for those below a router.
 func lineOf(ctx context.Context) *line {
 	if l, ok := ctx.Value(lineKey{}).(*line); ok {
 		return l
@@ -39,10 +51,12 @@ func lineOf(ctx context.Context) *line {
 	return &line{} // a handler called outside the edge: nobody reads it
 }
 
-// seen is a ResponseWriter that remembers what was answered.
+// seen is a ResponseWriter that remembers what was answered, and what is said
+// about the request.
 type seen struct {
 	http.ResponseWriter
 	status int
+	line   line
 }
 
 func (s *seen) WriteHeader(status int) {
@@ -74,16 +88,27 @@ func raw(w http.ResponseWriter) http.ResponseWriter {
 // edge is what both listeners do around every request: one log line, and a panic
 // below becomes a 500 that says nothing and a count.
 type edge struct {
-	log      *slog.Logger
-	metrics  *Metrics
-	listener string
+	log     *slog.Logger // says which listener it is
+	metrics *Metrics
 }
 
+func newEdge(log *slog.Logger, metrics *Metrics, listener string) edge {
+	return edge{log.With(slog.String("listener", listener)), metrics}
+}
+
+// wrap is around for a router, which hands on a request and no line.
 func (e edge) wrap(next http.Handler) http.Handler {
+	return e.around(func(w *seen, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), lineKey{}, &w.line)))
+	})
+}
+
+func (e edge) around(next func(*seen, *http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		l := &line{message: "request", level: slog.LevelInfo}
-		out := &seen{ResponseWriter: w}
+		room := lineRoom.Get().(*[lineAttrs]slog.Attr)
+		out := &seen{ResponseWriter: w, line: line{message: "request", level: slog.LevelInfo, attrs: room[:lineHead]}}
+		l := &out.line
 		defer func() {
 			if p := recover(); p != nil {
 				l.add(e.panicked(p)...)
@@ -94,6 +119,9 @@ func (e edge) wrap(next http.Handler) http.Handler {
 				}
 			}
 			e.write(r, l, out.status, time.Since(start))
+			l.attrs = nil // who still has the line must not write into another one
+			clear(room[:])
+			lineRoom.Put(room)
 		}()
 		if r.ProtoMajor != 1 {
 			// The preface of HTTP/2 reaches handlers as a request.
@@ -106,32 +134,33 @@ func (e edge) wrap(next http.Handler) http.Handler {
 			// a proxy may have gone by that. What follows is not taken for a request.
 			out.Header().Set("Connection", "close")
 		}
-		next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), lineKey{}, l)))
+		next(out, r)
 	})
 }
 
 func (e edge) write(r *http.Request, l *line, status int, took time.Duration) {
-	ctx := context.WithoutCancel(r.Context())
+	ctx := r.Context() // that it may have ended means nothing to a log
 	if !e.log.Enabled(ctx, l.level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 20)
-	attrs = append(attrs,
-		slog.String("listener", e.listener),
+	copy(l.attrs, []slog.Attr{
 		slog.String("method", claim(r.Method)),
 		slog.String("path", pathClass(r.URL.Path)),
 		slog.Int("status", status),
-		slog.Int64("duration_us", took.Microseconds()))
-	attrs = append(attrs, l.attrs...)
-	attrs = append(attrs, slog.String("peer", peer(r)))
+		slog.Int64("duration_us", took.Microseconds()),
+	})
+	l.add(slog.String("peer", peer(r)))
 	// Whatever a header says of the sender is a claim: it is logged, nothing else.
 	if v := r.Header.Get("X-Forwarded-For"); v != "" {
-		attrs = append(attrs, slog.String("forwarded_for_claim", claim(v)))
+		l.add(slog.String("forwarded_for_claim", claim(v)))
 	}
 	if v := r.Header.Get("Request-Id"); v != "" {
-		attrs = append(attrs, slog.String("request_id_claim", claim(v)))
+		l.add(slog.String("request_id_claim", claim(v)))
 	}
-	e.log.LogAttrs(ctx, l.level, l.message, attrs...)
+	// Logger.LogAttrs would look up where in the code this is, which no log shows.
+	record := slog.NewRecord(time.Now(), l.level, l.message, 0)
+	record.AddAttrs(l.attrs...)
+	_ = e.log.Handler().Handle(ctx, record) // an error of the log has nowhere to go
 }
 
 // panicked counts a panic and describes it without its value, which may hold

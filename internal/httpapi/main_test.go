@@ -34,13 +34,17 @@ type adapter struct {
 	ack  func(err error) provider.Answer
 	keys []provider.KeyInfo
 
+	forgets bool // what it has seen
+
 	mu   sync.Mutex
 	seen []provider.Request
 }
 
 func (a *adapter) Parse(req provider.Request) (order.Notification, error) {
 	a.mu.Lock()
-	a.seen = append(a.seen, req)
+	if !a.forgets {
+		a.seen = append(a.seen, req)
+	}
 	a.mu.Unlock()
 	n := order.Notification{Provider: "testpay", Account: "shop", Merchant: "default", Kind: order.KindPaid,
 		Facts: []order.Fact{{Kind: order.KindPaid, Merchant: "default", OutTradeNo: "T1"}}}
@@ -172,7 +176,7 @@ type bench struct {
 }
 
 // newBench makes a server; change alters its options.
-func newBench(t *testing.T, change func(*Options)) *bench {
+func newBench(t testing.TB, change func(*Options)) *bench {
 	t.Helper()
 	b := &bench{adapter: &adapter{keys: []provider.KeyInfo{{ID: "K1"}}}, recorder: &recorder{}, commands: &commands{},
 		reader: &reader{}, refusals: &refusals{}, keeper: &keeper{}, metrics: NewMetrics("test"), log: &logBook{}, ended: make(chan error, 1)}

@@ -36,11 +36,11 @@ type visit struct {
 
 // notify takes one notification: bytes, proof, commit, ack. It is the only way
 // in, and it has no other branch to a 2xx than a commit that returned.
-func (p *public) notify(w http.ResponseWriter, r *http.Request) {
-	account, ok := p.account(r)
+func (p *public) notify(w *seen, r *http.Request, name string) {
+	account, ok := p.account(name)
 	if !ok {
 		// Whose it was to be is a stranger's claim; a slip in a notify URL shows here.
-		lineOf(r.Context()).add(slog.String("reason", codeNoAccount),
+		w.line.add(slog.String("reason", codeNoAccount),
 			slog.String("account_claim", claim(strings.TrimPrefix(r.URL.Path, "/notify/"))))
 		p.keepStranger(w, r)
 		plain(w, http.StatusNotFound, "not found\n")
@@ -49,17 +49,16 @@ func (p *public) notify(w http.ResponseWriter, r *http.Request) {
 	v := &visit{account: account, start: time.Now()}
 	v.request = provider.Request{Header: r.Header, ReceivedAt: p.now().UTC().Truncate(time.Microsecond)}
 	err := p.take(v, w, r)
-	l := lineOf(r.Context())
-	v.status = p.answer(w, p.word(l, v, err), err)
-	p.tell(l, v, r, err)
+	v.status = p.answer(w, p.word(&w.line, v, err), err)
+	p.tell(&w.line, v, r, err)
 }
 
 // take does the work; its error is a *provider.Refusal. A panic below, in an
 // adapter or in the recorder, is one as well: nothing was promised to the sender.
-func (p *public) take(v *visit, w http.ResponseWriter, r *http.Request) (err error) {
+func (p *public) take(v *visit, w *seen, r *http.Request) (err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
-			lineOf(r.Context()).add(p.edge.panicked(caught)...)
+			w.line.add(p.edge.panicked(caught)...)
 			err = provider.Refuse(provider.ErrUnavailable, codePanic, "")
 		}
 	}()
@@ -92,8 +91,11 @@ func (p *public) take(v *visit, w http.ResponseWriter, r *http.Request) (err err
 // commit verifies and records.
 func (p *public) commit(ctx context.Context, v *visit, r *http.Request) (err error) {
 	v.id, v.receipt, err = p.taker.Take(ctx, v.account, r, v.request)
+	if err == nil {
+		return nil
+	}
 	var refusal *provider.Refusal
-	if err == nil || errors.As(err, &refusal) {
+	if errors.As(err, &refusal) {
 		return err
 	}
 	return provider.Refuse(provider.ErrUnavailable, p.whyNotRecorded(ctx, err), "%s", err)

@@ -134,6 +134,17 @@ func TestNothingElseIsPublic(t *testing.T) {
 	}
 }
 
+// An account's name may be percent-encoded, as proxies do; it is decoded once.
+func TestAccountIsDecodedOnce(t *testing.T) {
+	t.Parallel()
+	b := serve(t, nil)
+	for path, status := range map[string]int{"/notify/sho%70": 200, "/notify/sho%2570": 404, "/%6eotify/shop": 404} {
+		if got := b.send(t, "POST", path, "ok"); got.status != status {
+			t.Errorf("%s: %d, want %d", path, got.status, status)
+		}
+	}
+}
+
 func dialTCP(t *testing.T, addr net.Addr) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr.String())
@@ -274,7 +285,7 @@ func TestInFlightLimitShedsAtOnce(t *testing.T) {
 		return order.Receipt{NotificationID: n.ID, Outcome: order.Applied}, nil
 	})
 	p := &public{accounts: b.ready.accounts, taker: NewTaker(b.recorder, b.opt.NewID), now: b.opt.Now, newID: b.opt.NewID, metrics: b.metrics,
-		edge: edge{b.opt.Log, b.metrics, "public"}, intake: newIntake(), slots: make(chan struct{}, 2),
+		edge: newEdge(b.opt.Log, b.metrics, "public"), intake: newIntake(), slots: make(chan struct{}, 2),
 		draining: b.ready.draining.Load, base: t.Context()}
 	h := p.handler()
 	answers := make(chan int, 2)

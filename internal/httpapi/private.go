@@ -51,7 +51,7 @@ func (a *private) handler() http.Handler {
 	}))
 	r := chi.NewRouter()
 	r.Use(a.edge.wrap, byPathOnly, quietAnswers, crossOrigin.Handler)
-	r.Get("/healthz", alive)
+	r.Get("/healthz", probe(http.HandlerFunc(alive)).ServeHTTP)
 	r.Get("/readyz", onlyReads(probe(http.HandlerFunc(a.ready.answer))))
 	r.Get("/metrics", onlyReads(probe(a.metrics.handler())))
 	r.Get("/openapi.json", onlyReads(http.HandlerFunc(a.openAPI)))
@@ -67,6 +67,16 @@ func (a *private) handler() http.Handler {
 	})
 	r.NotFound(a.notFound)
 	return r
+}
+
+// byPathOnly routes on the path as it was sent (handlers decode their part of
+// it once) and leaves the method to the handlers, which know what Allow must say.
+func byPathOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := chi.RouteContext(r.Context())
+		c.RoutePath, c.RouteMethod = r.URL.EscapedPath(), http.MethodGet
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (a *private) notFound(w http.ResponseWriter, r *http.Request) { a.fail(w, r, problemNotFound) }

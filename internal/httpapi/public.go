@@ -3,10 +3,9 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
-
-	"github.com/go-chi/chi/v5"
 
 	"github.com/notifyd/notifyd/internal/order"
 	"github.com/notifyd/notifyd/internal/provider"
@@ -41,29 +40,28 @@ type public struct {
 	base     context.Context // ends when work must be given up
 }
 
-func (p *public) handler() http.Handler {
-	r := chi.NewRouter()
-	r.Use(p.edge.wrap, byPathOnly)
-	r.Get("/healthz", alive)
-	r.Get("/notify/{account}", p.notify)
-	r.NotFound(func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusNotFound, "not found\n") })
-	return r
-}
+func (p *public) handler() http.Handler { return p.edge.around(p.route) }
 
-// byPathOnly routes on the path as it was sent (handlers decode their part of
-// it once) and leaves the method to the handlers, which know what Allow must say.
-func byPathOnly(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := chi.RouteContext(r.Context())
-		c.RoutePath, c.RouteMethod = r.URL.EscapedPath(), http.MethodGet
-		next.ServeHTTP(w, r)
-	})
+// route goes by the path as it was sent; the last part is decoded once, below. It
+// leaves the method to the handlers, which know what Allow must say. Two paths
+// need no router, and it would cost each notification a copy of its request.
+func (p *public) route(w *seen, r *http.Request) {
+	path := r.URL.EscapedPath()
+	account, found := strings.CutPrefix(path, "/notify/")
+	switch {
+	case found && account != "" && !strings.Contains(account, "/"):
+		p.notify(w, r, account)
+	case path == "/healthz":
+		w.line.level = levelProbe
+		alive(w, r)
+	default:
+		plain(w, http.StatusNotFound, "not found\n")
+	}
 }
 
 // alive says that the process answers. Whether it can commit is /readyz: a
 // restart would not help against a store that is away.
 func alive(w http.ResponseWriter, r *http.Request) {
-	lineOf(r.Context()).level = levelProbe
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		plain(w, http.StatusMethodNotAllowed, "method not allowed\n")
@@ -78,10 +76,9 @@ func plain(w http.ResponseWriter, status int, text string) {
 	_, _ = w.Write([]byte(text)) // the peer may be gone: nothing to do about it
 }
 
-// account finds the account that a request names; the last part of the path is
-// decoded once.
-func (p *public) account(r *http.Request) (Account, bool) {
-	name, err := pathValue(r, "account")
+// account finds the account that a part of a path names.
+func (p *public) account(part string) (Account, bool) {
+	name, err := url.PathUnescape(part)
 	if err != nil || strings.Contains(name, "/") {
 		return Account{}, false
 	}

@@ -38,7 +38,7 @@ func (p *public) keep(l *line, v *visit, r *http.Request, kept refusal.Refusal) 
 
 // keepStranger keeps a message to an account that is not configured: a mistyped
 // notify URL otherwise shows nowhere. Its body is read only when there is room.
-func (p *public) keepStranger(w http.ResponseWriter, r *http.Request) {
+func (p *public) keepStranger(w *seen, r *http.Request) {
 	if r.Method != http.MethodPost {
 		return // whoever knocks at doors does not post
 	}
@@ -62,7 +62,7 @@ func (p *public) keepStranger(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	kept.BodyBytes, kept.BodySHA256 = int64(len(body)), sha256.Sum256(body)
-	p.put(lineOf(r.Context()), r, kept, body[:min(len(body), limit)])
+	p.put(&w.line, r, kept, body[:min(len(body), limit)])
 }
 
 // put hands over what is complete but for the request itself. The bytes are

@@ -86,10 +86,10 @@ func New(opt Options) (*Server, error) {
 		return nil, fmt.Errorf("make the OpenAPI document: %w", err)
 	}
 	pub := &public{accounts: accounts, taker: NewTaker(opt.Recorder, opt.NewID), now: opt.Now, newID: opt.NewID, metrics: opt.Metrics,
-		edge: edge{opt.Log, opt.Metrics, "public"}, intake: newIntake(), keeper: opt.Keeper, slots: make(chan struct{}, maxInFlight),
+		edge: newEdge(opt.Log, opt.Metrics, "public"), intake: newIntake(), keeper: opt.Keeper, slots: make(chan struct{}, maxInFlight),
 		draining: s.ready.draining.Load, base: s.base}
 	priv := &private{merchants: opt.Merchants, token: opt.Token, commands: opt.Commands, reader: opt.Reader, refusals: opt.Refusals,
-		metrics: opt.Metrics, edge: edge{opt.Log, opt.Metrics, "private"}, ready: s.ready, document: document,
+		metrics: opt.Metrics, edge: newEdge(opt.Log, opt.Metrics, "private"), ready: s.ready, document: document,
 		api: opt.API, deliveries: opt.Deliveries, now: opt.Now, newID: opt.NewID, waiting: make(chan struct{}, maxWaiting), stopping: make(chan struct{})}
 	s.public.http = s.newHTTP(pub.handler())
 	s.public.http.ReadTimeout, s.public.http.WriteTimeout = readTimeout, writeTimeout

@@ -14,23 +14,24 @@ const maxUnitFacts = 2 * MaxBatch
 
 // commitBatch commits a batch as one unit of work. When that cannot be done
 // for a reason of its contents, each notification is tried alone, so that a bad
-// one never refuses another.
-func (r *Recorder) commitBatch(batch []*pending) {
+// one never refuses another. decided is called when a unit is decided and only
+// its writes are left.
+func (r *Recorder) commitBatch(batch []*pending, decided func()) {
 	if batch = r.dropLocked(batch); len(batch) == 0 {
 		return
 	}
 	for facts, i := 0, 0; i < len(batch); i++ {
 		if facts += len(batch[i].n.Facts); facts > maxUnitFacts && i > 0 {
-			r.commitBatch(batch[:i])
+			r.commitBatch(batch[:i], decided)
 			batch, facts, i = batch[i:], 0, -1
 		}
 	}
-	verdicts, err := r.commitUnit(batch)
+	verdicts, err := r.commitUnit(batch, decided)
 	if len(batch) > 1 && isOfContents(err) {
 		r.failed(fmt.Errorf("a batch of %d is tried one by one: %w", len(batch), err))
 		for _, p := range batch {
 			if live := r.dropExpired([]*pending{p}); len(live) > 0 {
-				r.commitBatch(live)
+				r.commitBatch(live, decided)
 			}
 		}
 		return
@@ -55,7 +56,7 @@ func isOfContents(err error) bool {
 }
 
 // commitUnit decides and commits a batch. The verdicts exist only when it is durable.
-func (r *Recorder) commitUnit(batch []*pending) (verdicts []verdict, err error) {
+func (r *Recorder) commitUnit(batch []*pending, decided func()) (verdicts []verdict, err error) {
 	// A fault in a decision must cost the one notification that has it, not the
 	// process.
 	defer func() {
@@ -76,6 +77,7 @@ func (r *Recorder) commitUnit(batch []*pending) (verdicts []verdict, err error) 
 		verdicts, repeats = u.recordAll(batch)
 		changes = u.finish()
 		u.conclude(verdicts)
+		decided()
 		return changes, nil
 	})
 	if err != nil {

@@ -3,13 +3,14 @@ package order
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 )
 
 // Limits of gathering.
 const (
 	// turnPatience is how long a committer goes on gathering while another one
-	// commits. A unit of work costs the database several times what a
+	// reads and decides. A unit of work costs the database several times what a
 	// notification in it does, so two half units cost more than they gain; but
 	// one that hangs on a lock must not hold up the other orders.
 	turnPatience = 20 * time.Millisecond
@@ -43,26 +44,32 @@ func more(from <-chan *pending, batch []*pending) []*pending {
 	return batch
 }
 
-// commitInTurn commits a batch at once when no other committer is at work.
-// Otherwise the batch grows until that one has ended, it is full or turnPatience
-// is over.
+// commitInTurn commits a batch when it is its turn. The turn passes on when the
+// batch is decided, so that one unit of work reads while another one writes.
 func (r *Recorder) commitInTurn(from <-chan *pending, batch []*pending) {
+	batch, pass := r.awaitTurn(from, batch)
+	defer pass()
+	r.answerLive(batch, func(live []*pending) { r.commitBatch(live, pass) })
+}
+
+// awaitTurn returns at once when no other committer has the turn. Otherwise the
+// batch grows until it is free, the batch is full or turnPatience is over. pass
+// ends the turn, if it was got, the first time that it is called.
+func (r *Recorder) awaitTurn(from <-chan *pending, batch []*pending) (grown []*pending, pass func()) {
+	taken := sync.OnceFunc(func() { <-r.turn })
 	select {
 	case r.turn <- struct{}{}:
-		defer func() { <-r.turn }()
-		r.answerLive(batch, r.commitBatch)
-		return
+		return batch, taken
 	default:
 	}
 	patience, cancel := context.WithTimeout(context.Background(), turnPatience)
 	defer cancel()
-	for waiting := true; waiting && len(batch) < MaxBatch; {
+	for len(batch) < MaxBatch {
 		select {
 		case r.turn <- struct{}{}:
-			defer func() { <-r.turn }()
-			batch, waiting = more(from, batch), false
+			return more(from, batch), taken
 		case <-patience.Done():
-			waiting = false
+			return batch, func() {}
 		case p, open := <-from:
 			if !open {
 				from = nil // the Recorder closes: what is here is the last
@@ -71,7 +78,7 @@ func (r *Recorder) commitInTurn(from <-chan *pending, batch []*pending) {
 			batch = append(batch, p)
 		}
 	}
-	r.answerLive(batch, r.commitBatch)
+	return batch, func() {}
 }
 
 // answerLive works on those of a batch whose caller still waits.

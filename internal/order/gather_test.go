@@ -12,7 +12,7 @@ import (
 )
 
 // turns is a Recorder with two committers of which the first hangs in a unit of
-// work until it is let go.
+// work, in its reads or in its writes, until it is let go.
 type turns struct {
 	t     *testing.T
 	rec   *Recorder
@@ -22,7 +22,7 @@ type turns struct {
 	sizes []int
 }
 
-func newTurns(t *testing.T) *turns {
+func newTurns(t *testing.T, hangsInWrites bool) *turns {
 	u := &turns{t: t, free: make(chan struct{})}
 	m := newMemory()
 	u.rec = NewRecorder(RecorderOptions{Store: m, Now: clock, NewID: ids(), Committers: 2, Batch: func(n int) {
@@ -31,11 +31,16 @@ func newTurns(t *testing.T) *turns {
 		u.sizes = append(u.sizes, n)
 	}})
 	hanging := u.numbers(0, 1)[0]
-	m.before = func(w Want) error {
-		if w.Orders[0].OutTradeNo == hanging {
+	hang := func(no string) error {
+		if no == hanging {
 			<-u.free
 		}
 		return nil
+	}
+	if hangsInWrites {
+		m.commit = func(c *Changes) error { return hang(c.Orders[0].OutTradeNo) }
+	} else {
+		m.before = func(w Want) error { return hang(w.Orders[0].OutTradeNo) }
 	}
 	u.send(hanging)
 	return u
@@ -81,9 +86,9 @@ func (u *turns) end() {
 	}
 }
 
-func TestRecorderGathersBehindACommit(t *testing.T) {
+func TestRecorderGathersBehindADecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := newTurns(t)
+		u := newTurns(t, false)
 		u.send(u.numbers(1, 3)...)
 		u.want() // they came one by one and wait for the turn
 		u.end()
@@ -91,9 +96,24 @@ func TestRecorderGathersBehindACommit(t *testing.T) {
 	})
 }
 
+// While one unit writes, the next one reads.
+func TestRecorderDecidesBehindWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newTurns(t, true)
+		start := time.Now()
+		u.send(u.numbers(1, 1)...)
+		u.want(1)
+		if took := time.Since(start); took != 0 {
+			t.Errorf("after %v", took)
+		}
+		u.end()
+		u.want(1, 1)
+	})
+}
+
 func TestRecorderGoesPastAUnitThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := newTurns(t)
+		u := newTurns(t, false)
 		start := time.Now()
 		u.send(u.numbers(1, 3)...)
 		<-time.After(turnPatience)
@@ -109,7 +129,7 @@ func TestRecorderGoesPastAUnitThatHangs(t *testing.T) {
 // A full batch gains nothing by waiting.
 func TestRecorderCommitsAFullBatchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := newTurns(t)
+		u := newTurns(t, false)
 		u.send(u.numbers(1, MaxBatch)...)
 		u.want(MaxBatch)
 		u.end()

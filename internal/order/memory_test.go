@@ -27,7 +27,7 @@ type memory struct {
 	lookups int // calls of Known
 
 	before func(Want) error     // runs before a transaction; an error fails it
-	commit func(*Changes) error // runs after the write; an error is reported though the write stands
+	commit func(*Changes) error // runs after the write, outside the lock as well; an error is reported though the write stands
 }
 
 func newMemory() *memory {
@@ -43,20 +43,25 @@ func (m *memory) Transact(_ context.Context, want Want, decide func(*Found) (*Ch
 			return err
 		}
 	}
+	c, err := m.transact(want, decide)
+	if err != nil || c == nil || c.Empty() || m.commit == nil {
+		return err
+	}
+	return m.commit(c)
+}
+
+func (m *memory) transact(want Want, decide func(*Found) (*Changes, error)) (*Changes, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c, err := decide(m.find(want))
 	if err != nil || c == nil || c.Empty() {
-		return err
+		return nil, err
 	}
 	if err := m.check(c); err != nil {
-		return err
+		return nil, err
 	}
 	m.write(c)
-	if m.commit != nil {
-		return m.commit(c)
-	}
-	return nil
+	return c, nil
 }
 
 func (m *memory) find(want Want) *Found {

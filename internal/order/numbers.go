@@ -1,6 +1,10 @@
 package order
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
 
 // numbers is what a notification says in numbers about one transaction: what
 // two notifications under one id must agree on. Times and states are not in it.
@@ -13,22 +17,39 @@ type numbers struct {
 
 // numbersOf writes the numbers of the facts as text; "" when there are none.
 func numbersOf(facts []Fact) string {
-	var list []*numbers
-	by := map[[2]string]*numbers{}
+	var few [2]numbers
+	list := gatherNumbers(few[:0], facts)
+	if len(list) == 0 {
+		return ""
+	}
+	b := make([]byte, 0, 128*len(list))
+	b = append(b, '[')
+	for i := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = list[i].append(b)
+	}
+	return string(append(b, ']'))
+}
+
+// gatherNumbers adds to list what the facts say, by order and transaction in the
+// order in which they are named.
+func gatherNumbers(list []numbers, facts []Fact) []numbers {
 	for i := range facts {
 		f := &facts[i]
 		if !f.Kind.Moves() || f.OutTradeNo == "" {
 			continue
 		}
-		n := by[[2]string{f.OutTradeNo, f.ProviderTxnID}]
-		if n == nil {
-			n = &numbers{OutTradeNo: f.OutTradeNo, Txn: f.ProviderTxnID}
-			by[[2]string{f.OutTradeNo, f.ProviderTxnID}] = n
-			list = append(list, n)
+		at := slices.IndexFunc(list, func(n numbers) bool { return n.OutTradeNo == f.OutTradeNo && n.Txn == f.ProviderTxnID })
+		if at < 0 {
+			at = len(list)
+			list = append(list, numbers{OutTradeNo: f.OutTradeNo, Txn: f.ProviderTxnID})
 		}
 		if f.Conflict != ReasonNone {
 			continue // its amount may be what could not be read
 		}
+		n := &list[at]
 		switch {
 		case f.Kind == KindPaid:
 			n.AmountFen = &f.AmountFen
@@ -39,11 +60,26 @@ func numbersOf(facts []Fact) string {
 			n.Refunds[f.RefundKey().Ref] = orNull(f.AmountFen)
 		}
 	}
-	if list == nil {
-		return ""
+	return list
+}
+
+// append writes the numbers as encoding/json would.
+func (n *numbers) append(b []byte) []byte {
+	o := begin(b).text("o", n.OutTradeNo)
+	if n.Txn != "" {
+		o = o.text("t", n.Txn)
 	}
-	b, _ := json.Marshal(list) // texts and numbers always marshal
-	return string(b)
+	if n.AmountFen != nil {
+		o = o.number("a", *n.AmountFen)
+	}
+	if len(n.Refunds) > 0 {
+		r := begin(o.name("r"))
+		for _, ref := range slices.Sorted(maps.Keys(n.Refunds)) {
+			r = appendNumberOrNull(r.nameOf(ref), n.Refunds[ref])
+		}
+		o = r.end()
+	}
+	return o.end()
 }
 
 // numbersDiffer: the same id was used for other orders, transactions or

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -17,14 +18,17 @@ type Moment time.Time
 
 // MarshalJSON writes the time to the microsecond at most.
 func (m Moment) MarshalJSON() ([]byte, error) {
+	return m.append(make([]byte, 0, len(time.RFC3339Nano)+2)), nil
+}
+
+func (m Moment) append(b []byte) []byte {
 	t := time.Time(m)
 	if t.IsZero() {
-		return []byte("null"), nil
+		return append(b, "null"...)
 	}
-	b := make([]byte, 0, len(time.RFC3339Nano)+2)
 	b = append(b, '"')
 	b = t.In(beijing).AppendFormat(b, time.RFC3339Nano)
-	return append(b, '"'), nil
+	return append(b, '"')
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -152,27 +156,28 @@ const DefaultCurrency = "CNY"
 
 // View shows the order without its lists.
 func (o *Order) View() View {
-	v := View{
+	amount, expected, currency := o.amounts()
+	return View{
 		Merchant: o.Merchant, OutTradeNo: o.OutTradeNo, Status: o.Status, Version: o.Version,
-		AmountVerified: o.AmountVerified, PaidFen: o.PaidFen, RefundedFen: o.RefundedFen,
+		AmountFen: amount, ExpectedFen: expected, AmountVerified: o.AmountVerified, Currency: orNull(currency), PaidFen: o.PaidFen, RefundedFen: o.RefundedFen,
 		Provider: orNull(o.Provider), Account: orNull(o.Account), ProviderTxnID: orNull(o.ProviderTxnID),
 		Late: o.Late, Finished: o.Finished,
 		PaidAt: Moment(o.PaidAt), CreatedAt: Moment(o.CreatedAt), UpdatedAt: Moment(o.UpdatedAt),
 	}
+}
+
+// amounts are what the order is about and what was expected, nil and "" where
+// nobody said so yet.
+func (o *Order) amounts() (amount, expected *int64, currency string) {
 	switch {
 	case o.Registered:
-		v.ExpectedFen, v.AmountFen = &o.ExpectedFen, &o.ExpectedFen
+		amount, expected = &o.ExpectedFen, &o.ExpectedFen
 	case o.HasAccepted():
-		v.AmountFen = &o.PaidFen
+		amount = &o.PaidFen
+	default:
+		return nil, nil, ""
 	}
-	if v.AmountFen != nil {
-		currency := o.Currency
-		if currency == "" {
-			currency = DefaultCurrency
-		}
-		v.Currency = &currency
-	}
-	return v
+	return amount, expected, cmp.Or(o.Currency, DefaultCurrency)
 }
 
 // View shows the payment.
@@ -234,34 +239,4 @@ func (r *Row) View() NotificationView {
 		v.Content, _ = json.Marshal(string(r.Content)) // a string always marshals
 	}
 	return v
-}
-
-// snapshot is what an event tells of the order, the payment and the refund it
-// speaks of, as they were right after it.
-func snapshot(o *Order, p *Payment, r *Refund) []byte {
-	type refundWithRole struct {
-		RefundView
-		Role Role `json:"role"`
-	}
-	var s struct {
-		Order   *View           `json:"order"`
-		Payment *PaymentView    `json:"payment"`
-		Refund  *refundWithRole `json:"refund"`
-	}
-	if o != nil {
-		v := o.View()
-		s.Order = &v
-	}
-	if p != nil {
-		v := p.View()
-		s.Payment = &v
-	}
-	if r != nil {
-		s.Refund = &refundWithRole{RefundView: r.View()}
-		if p != nil {
-			s.Refund.Role = p.Role
-		}
-	}
-	b, _ := json.Marshal(s) // plain structs of texts and numbers always marshal
-	return b
 }

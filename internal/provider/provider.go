@@ -112,6 +112,9 @@ func Clip(s string, n int) string {
 
 // Code is the reason code of err; "" for nil and for errors that have none.
 func Code(err error) string {
+	if err == nil {
+		return "" // as it is nearly always
+	}
 	var r *Refusal
 	if errors.As(err, &r) {
 		return r.Code

@@ -20,8 +20,8 @@ const (
 	// busyTimeoutMS bounds the wait for a lock that another program holds, for
 	// instance a backup; less than what a notification may wait for its answer.
 	busyTimeoutMS = 2000
-	// cacheKiB is the writer's page cache: the inner pages of the indexes on
-	// random keys of some ten million rows.
+	// cacheKiB is the writer's page cache: the inner pages of the indexes of some
+	// ten million rows, whose keys may fall anywhere.
 	cacheKiB = 32 * 1024
 	// checkpointPages is after how many written pages (of 4 KiB) they are moved
 	// from the log into the database: a page that many commits touch is moved once.

@@ -147,7 +147,7 @@ func txn(n string) order.TxnKey { return order.TxnKey{Provider: provider, Provid
 func refundKey(ref string) order.RefundKey { return order.RefundKey{Provider: provider, Ref: ref} }
 
 func factKey(n int) (k order.FactKey) {
-	copy(k[:], fmt.Sprintf("fact-%011d", n))
+	copy(k[:], fmt.Sprintf("fact-%027d", n))
 	return k
 }
 
