@@ -16,7 +16,7 @@ import (
 // Each statement writes its rows in the order of the arrays and counts them: a
 // row that was not written is a race that was lost, and wrote ends the
 // transaction before its commit.
-const (
+var (
 	// A row that is new is inserted and nothing else: should it be there after
 	// all, its key is the race that was lost. Looking for conflicts row by row
 	// costs as much as writing them.
@@ -33,11 +33,9 @@ from ` + orderRows + `
 where o.out_trade_no = n.out_trade_no and o.merchant = n.merchant and o.rev = n.rev - 1
 returning 1) select wrote(count(*), cardinality($1::text[])) from w`
 
-	orderRows = `unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::boolean[], $7::bigint[], $8::text[], $9::bigint[],
-    $10::boolean[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::boolean[], $18::boolean[],
-    $19::bigint[], $20::bigint[])
-    n(out_trade_no, merchant, rev, version, status, registered, expected_fen, currency, expires_at, amount_verified, provider, account,
-    provider_txn_id, paid_fen, refunded_fen, paid_at, late, finished, created_at, updated_at)`
+	orderRows = rowsOf("n", `out_trade_no text, merchant text, rev bigint, version bigint, status text, registered boolean, expected_fen bigint,
+    currency text, expires_at bigint, amount_verified boolean, provider text, account text, provider_txn_id text, paid_fen bigint,
+    refunded_fen bigint, paid_at bigint, late boolean, finished boolean, created_at bigint, updated_at bigint`)
 
 	insertPayments = `insert into payments (provider_txn_id, provider, out_trade_no, merchant, position, account, amount_fen, currency,
     refunded_fen, role, paid_at, created_at)
@@ -51,14 +49,13 @@ from ` + paymentRows + `
 where p.provider_txn_id = n.provider_txn_id and p.provider = n.provider and p.out_trade_no = n.out_trade_no and p.merchant = n.merchant
 returning 1) select wrote(count(*), cardinality($1::text[])) from w`
 
-	paymentRows = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::text[],
-    $9::bigint[], $10::text[], $11::bigint[], $12::bigint[])
-    n(provider_txn_id, provider, out_trade_no, merchant, position, account, amount_fen, currency, refunded_fen, role, paid_at, created_at)`
+	paymentRows = rowsOf("n", `provider_txn_id text, provider text, out_trade_no text, merchant text, position bigint, account text,
+    amount_fen bigint, currency text, refunded_fen bigint, role text, paid_at bigint, created_at bigint`)
 
 	putRefunds = `with w as (insert into refunds as r (ref, provider, provider_txn_id, out_trade_no, merchant, out_refund_no, provider_refund_id,
     amount_fen, total_fen, status, refunded_at, created_at)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-    $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::bigint[])
+select * from ` + rowsOf("n", `ref text, provider text, provider_txn_id text, out_trade_no text, merchant text, out_refund_no text,
+    provider_refund_id text, amount_fen bigint, total_fen bigint, status text, refunded_at bigint, created_at bigint`) + `
 on conflict (ref, provider) do update set
     provider_txn_id = excluded.provider_txn_id, out_refund_no = excluded.out_refund_no, provider_refund_id = excluded.provider_refund_id,
     amount_fen = excluded.amount_fen, total_fen = excluded.total_fen, status = excluded.status, refunded_at = excluded.refunded_at,
@@ -68,27 +65,29 @@ returning 1) select wrote(count(*), cardinality($1::text[])) from w`
 
 	insertNotifications = `insert into notifications (id, received_at, provider, account, merchant, out_trade_no, kind, outcome, reason,
     results, fact_key, provider_id, claim_scope, numbers, copies, request_line, header, body, content)
-select * from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-    $10::text[], $11::bytea[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bytea[], $17::bytea[], $18::bytea[], $19::bytea[])`
+select * from ` + rowsOf("n", `id text, received_at bigint, provider text, account text, merchant text, out_trade_no text, kind text,
+    outcome text, reason text, results text, fact_key bytea, provider_id text, claim_scope text, numbers text, copies bigint,
+    request_line bytea, header bytea, body bytea, content bytea`)
 
 	insertNotificationOrders = `insert into notification_orders (out_trade_no, merchant, notification_id)
-select * from unnest($1::text[], $2::text[], $3::text[])`
+select * from ` + rowsOf("n", `out_trade_no text, merchant text, notification_id text`)
 
 	// An update of several rows locks them in an order of its own.
 	lockNotifications = `select 1 from notifications where id = any($1::text[]) order by id for update`
 
 	resolveNotifications = `with w as (update notifications n set merchant = r.merchant, out_trade_no = r.out_trade_no, outcome = r.outcome,
     reason = r.reason, results = r.results
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) r(id, merchant, out_trade_no, outcome, reason, results)
+from ` + rowsOf("r", `id text, merchant text, out_trade_no text, outcome text, reason text, results text`) + `
 where n.id = r.id
 returning 1) select wrote(count(*), cardinality($1::text[])) from w`
 
 	deleteNotificationOrders = `delete from notification_orders where notification_id = any($1::text[])`
 
 	insertWaiting = `insert into waiting (notification_id, idx, out_trade_no, merchant, provider_txn_id, provider, by_txn, received_at, fact)
-select * from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::bigint[], $9::text[])`
+select * from ` + rowsOf("n", `notification_id text, idx bigint, out_trade_no text, merchant text, provider_txn_id text, provider text,
+    by_txn boolean, received_at bigint, fact text`)
 
-	deleteWaiting = `with w as (delete from waiting w using unnest($1::text[], $2::bigint[]) d(notification_id, idx)
+	deleteWaiting = `with w as (delete from waiting w using ` + rowsOf("d", `notification_id text, idx bigint`) + `
 where w.notification_id = d.notification_id and w.idx = d.idx
 returning 1) select wrote(count(*), cardinality($1::text[])) from w`
 
@@ -97,29 +96,15 @@ returning 1) select wrote(count(*), cardinality($1::text[])) from w`
 	insertEvents = `with u as (insert into units (events) values (cardinality($1::text[])) returning unit)
 insert into events (unit, id, type, out_trade_no, merchant, order_version, from_status, to_status, kind, reason,
     notification_id, created_at, snapshot, ordinal)
-select u.unit, n.* from u cross join unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[],
-    $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[], $13::bigint[]) n`
+select u.unit, n.* from u cross join ` + rowsOf("n", `id text, type text, out_trade_no text, merchant text, order_version bigint,
+    from_status text, to_status text, kind text, reason text, notification_id text, created_at bigint, snapshot text, ordinal bigint`)
 )
 
 // apply writes sorted changes and commits, in one round trip. known says which
 // payments the unit found.
 func (s *Store) apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes, known map[order.TxnKey]bool) error {
 	var batch pgx.Batch
-	fresh, changed := split(c.Orders, func(o *order.Order) bool { return o.Rev == 1 })
-	queueOrderRows(&batch, insertOrders, fresh)
-	queueOrderRows(&batch, updateOrders, changed)
-	first, again := split(c.Payments, func(p *order.Payment) bool { return !known[p.TxnKey] })
-	queuePaymentRows(&batch, insertPayments, first)
-	queuePaymentRows(&batch, updatePayments, again)
-	queueRefundRows(&batch, c.Refunds)
-	queueNotificationRows(&batch, c.Notifications)
-	queueResolutions(&batch, c.Resolutions)
-	queueWaitingRows(&batch, c.Wait)
-	queueDone(&batch, c.Done)
-	queueEventRows(&batch, c.Events)
-	queueDeliveryRows(&batch, s.subscriptions.Deliveries(c.Events))
-	queueFurtherOrders(&batch, c)
-	queueSeal(&batch, c.Seal) // last: the lock must hold when all else is written
+	s.queueChanges(&batch, c, known)
 	queueCommit(&batch)
 	// A warning of an earlier statement says nothing about this commit.
 	delete(conn.Conn().PgConn().CustomData(), unreplicated)
@@ -127,6 +112,26 @@ func (s *Store) apply(ctx context.Context, conn *pgxpool.Conn, c *order.Changes,
 		return err
 	}
 	return replicated(conn.Conn().PgConn())
+}
+
+// queueChanges queues the writes of a unit of work, a statement for each kind. One
+// statement of several kinds was measured, and costs the database no less.
+func (s *Store) queueChanges(batch *pgx.Batch, c *order.Changes, known map[order.TxnKey]bool) {
+	fresh, changed := split(c.Orders, func(o *order.Order) bool { return o.Rev == 1 })
+	queueOrderRows(batch, insertOrders, fresh)
+	queueOrderRows(batch, updateOrders, changed)
+	first, again := split(c.Payments, func(p *order.Payment) bool { return !known[p.TxnKey] })
+	queuePaymentRows(batch, insertPayments, first)
+	queuePaymentRows(batch, updatePayments, again)
+	queueRefundRows(batch, c.Refunds)
+	queueNotificationRows(batch, c.Notifications)
+	queueResolutions(batch, c.Resolutions)
+	queueWaitingRows(batch, c.Wait)
+	queueDone(batch, c.Done)
+	queueEventRows(batch, c.Events)
+	queueDeliveryRows(batch, s.subscriptions.Deliveries(c.Events))
+	queueFurtherOrders(batch, c)
+	queueSeal(batch, c.Seal) // last: the lock must hold when all else is written
 }
 
 var errNotCommitted = errors.New("the server rolled back instead of committing")

@@ -91,7 +91,10 @@ func settle(config *pgxpool.Config) *pgxpool.Config {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
 	c.OnNotice = noteUnreplicated
-	config.AfterConnect = demandDurability
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		writeOwnArrays(conn.TypeMap())
+		return demandDurability(ctx, conn)
+	}
 	return config
 }
 

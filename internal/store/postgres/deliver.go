@@ -11,13 +11,12 @@ import (
 	"github.com/notifyd/notifyd/internal/store/row"
 )
 
-const (
-	insertDeliveries = `insert into deliveries (event_id, endpoint, merchant, out_trade_no, order_version, state, attempts, step, next_at,
+var insertDeliveries = `insert into deliveries (event_id, endpoint, merchant, out_trade_no, order_version, state, attempts, step, next_at,
     created_at, updated_at)
 select n.event_id, n.endpoint, n.merchant, n.out_trade_no, n.order_version, 'pending', 0, 0, n.at, n.at, n.at
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
-    n(event_id, endpoint, merchant, out_trade_no, order_version, at)`
+from ` + rowsOf("n", `event_id text, endpoint text, merchant text, out_trade_no text, order_version bigint, at bigint`)
 
+const (
 	// What another worker has in its hands is passed over, not waited for. That
 	// times are greater than zero is what lets the index of what is due serve.
 	dueDeliveries = `select ` + row.DeliveryColumns + `,

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/notifyd/notifyd/internal/order"
@@ -14,7 +15,7 @@ import (
 
 // Queries are those that look up sets of keys, with arguments for their plans.
 func Queries() map[string][]any {
-	texts := []string{"x"}
+	texts, numbers, truths := []string{"x"}, []int64{1}, []bool{true}
 	return map[string][]any{
 		findKnown: {[][]byte{{1}}}, findTraces: {[][]byte{{1}}, texts, texts, texts}, findOrders: {texts, texts}, findPayments: {texts, texts, texts},
 		findRefunds: {texts, texts}, findRefundsOfOrders: {texts, texts},
@@ -29,6 +30,9 @@ func Queries() map[string][]any {
 		releaseKey: {"x", "x", "x"}, pruneKeys: {int64(1), 10},
 		feedHead: {}, giveSeq: {10}, feedReach: {int64(1)}, eventsBetween: {"x", int64(1), int64(2), 10},
 		resolveNotifications: {texts, texts, texts, texts, texts, texts},
+		updateOrders: {texts, texts, numbers, numbers, texts, truths, numbers, texts, numbers, truths, texts, texts, texts,
+			numbers, numbers, numbers, truths, truths, numbers, numbers},
+		updatePayments: {texts, texts, texts, texts, numbers, texts, numbers, texts, numbers, texts, numbers, numbers},
 	}
 }
 
@@ -94,4 +98,14 @@ func (s *Store) Writer(ctx context.Context, old bool) (*pgxpool.Conn, error) {
 		conn.Release()
 	}
 	return s.notices.Acquire(ctx)
+}
+
+// WriteOwnArrays lets a connection write our slices as those of a store do.
+func WriteOwnArrays(types *pgtype.Map) { writeOwnArrays(types) }
+
+// Queued are the statements that would write a unit of work which found nothing.
+func (s *Store) Queued(c *order.Changes) *pgx.Batch {
+	var batch pgx.Batch
+	s.queueChanges(&batch, c, nil)
+	return &batch
 }
