@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -49,7 +50,20 @@ func more(from <-chan *pending, batch []*pending) []*pending {
 func (r *Recorder) commitInTurn(from <-chan *pending, batch []*pending) {
 	batch, pass := r.awaitTurn(from, batch)
 	defer pass()
+	batch = withReady(from, batch)
 	r.answerLive(batch, func(live []*pending) { r.commitBatch(live, pass) })
+}
+
+// withReady lets all run first that can run, as long as that brings more: proofs
+// under way end in this batch and not in the next one. Without any it costs less
+// than a microsecond, and it leaves no processor idle.
+func withReady(from <-chan *pending, batch []*pending) []*pending {
+	for before := 0; before < len(batch) && len(batch) < MaxBatch; {
+		before = len(batch)
+		runtime.Gosched()
+		batch = more(from, batch)
+	}
+	return batch
 }
 
 // awaitTurn returns at once when no other committer has the turn. Otherwise the

@@ -111,6 +111,24 @@ func TestRecorderDecidesBehindWrites(t *testing.T) {
 	})
 }
 
+// A batch takes who is there, up to its limit, and waits for nobody.
+func TestABatchTakesThoseWhoAreReady(t *testing.T) {
+	for ready, want := range map[int]int{0: 1, 1: 2, MaxBatch - 1: MaxBatch, 2 * MaxBatch: MaxBatch} {
+		from := make(chan *pending, 2*MaxBatch)
+		for range ready {
+			from <- new(pending)
+		}
+		if got := len(withReady(from, []*pending{new(pending)})); got != want {
+			t.Errorf("%d are ready: a batch of %d, want %d", ready, got, want)
+		}
+	}
+	ended := make(chan *pending)
+	close(ended)
+	if got := len(withReady(ended, []*pending{new(pending)})); got != 1 {
+		t.Errorf("when the Recorder closes: a batch of %d", got)
+	}
+}
+
 func TestRecorderGoesPastAUnitThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newTurns(t, false)
