@@ -12,9 +12,15 @@ const maxUnflushed = 100_000
 // copies counts repeats until they are written.
 type copies struct {
 	add func(context.Context, map[string]int64) error
+	// writing is held during a write: who flushes last, flushes what failed before.
+	writing chan struct{}
 
 	mu     sync.Mutex
 	counts map[string]int64
+}
+
+func newCopies(add func(context.Context, map[string]int64) error) *copies {
+	return &copies{add: add, writing: make(chan struct{}, 1)}
 }
 
 func (c *copies) count(notificationID string) {
@@ -29,6 +35,12 @@ func (c *copies) count(notificationID string) {
 }
 
 func (c *copies) flush(ctx context.Context) error {
+	select {
+	case c.writing <- struct{}{}:
+		defer func() { <-c.writing }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	c.mu.Lock()
 	counts := c.counts
 	c.counts = nil

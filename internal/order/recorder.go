@@ -74,7 +74,7 @@ type Recorder struct {
 	commit []chan *pending
 	turn   chan struct{} // holds the mark of the committer whose unit others gather behind
 	seed   maphash.Seed
-	copies copies
+	copies *copies
 	aside  aside
 	share  atomic.Int64 // of repeats among what came lately, in thousandths
 
@@ -107,8 +107,8 @@ func NewRecorder(opt RecorderOptions) *Recorder {
 		lookup: make(chan *pending, opt.QueueLimit),
 		turn:   make(chan struct{}, 1),
 		seed:   maphash.MakeSeed(),
+		copies: newCopies(opt.Store.AddCopies),
 	}
-	r.copies.add = opt.Store.AddCopies
 	for range max(opt.Committers, 1) {
 		c := make(chan *pending, opt.QueueLimit)
 		r.commit = append(r.commit, c)
@@ -193,8 +193,14 @@ func unavailable(err error) error {
 }
 
 // FlushCopies writes the counts of repeats that came since the last call.
-// The caller calls it about once a second; Close calls it too.
-func (r *Recorder) FlushCopies(ctx context.Context) error { return r.copies.flush(ctx) }
+// The caller calls it about once a second; Close calls it too. A write that has
+// begun is not broken off when ctx ends: nobody would know whether it was made,
+// and the next one would count the same copies again.
+func (r *Recorder) FlushCopies(ctx context.Context) error {
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	return r.copies.flush(writing)
+}
 
 // Close refuses new notifications, finishes those inside and flushes the counts.
 func (r *Recorder) Close(ctx context.Context) error {

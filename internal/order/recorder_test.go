@@ -284,7 +284,7 @@ func TestRecorderCountsCopies(t *testing.T) {
 func TestCopiesSurviveAFailedFlush(t *testing.T) {
 	var written map[string]int64
 	fail := errors.New("away")
-	c := copies{add: func(_ context.Context, m map[string]int64) error { written = m; return fail }}
+	c := newCopies(func(_ context.Context, m map[string]int64) error { written = m; return fail })
 	c.count("a")
 	if err := c.flush(context.Background()); !errors.Is(err, fail) {
 		t.Fatal(err)
@@ -294,6 +294,35 @@ func TestCopiesSurviveAFailedFlush(t *testing.T) {
 	if err := c.flush(context.Background()); err != nil || written["a"] != 2 {
 		t.Errorf("%v %v", written, err)
 	}
+}
+
+// The end of the process meets a write of counts that is under way: it is neither
+// broken off, which would leave open whether it was made, nor made twice.
+func TestCopiesAreCountedOnceAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, false)
+		answered := make(chan struct{})
+		var written int64
+		d.rec.copies.add = func(ctx context.Context, m map[string]int64) error {
+			written += m["a"] // as a server does, whether or not somebody waits for its answer
+			select {
+			case <-answered:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		d.rec.copies.count("a")
+		ctx, stop := context.WithCancel(context.Background())
+		go func() { _ = d.rec.FlushCopies(ctx) }()
+		synctest.Wait()
+		stop()
+		synctest.Wait()
+		close(answered)
+		if err := d.rec.Close(context.Background()); err != nil || written != 1 {
+			t.Errorf("%d copies are counted, 1 came: %v", written, err)
+		}
+	})
 }
 
 // 50 copies at once, before anything is known: one row, one transition.
