@@ -77,7 +77,9 @@ func (r *Recorder) commitUnit(batch []*pending, decided func()) (verdicts []verd
 		verdicts, repeats = u.recordAll(batch)
 		changes = u.finish()
 		u.conclude(verdicts)
-		decided()
+		if u.missing.empty() { // otherwise it reads more and is decided again
+			decided()
+		}
 		return changes, nil
 	})
 	if err != nil {

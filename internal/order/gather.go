@@ -15,6 +15,10 @@ const (
 	// notification in it does, so two half units cost more than they gain; but
 	// one that hangs on a lock must not hold up the other orders.
 	turnPatience = 20 * time.Millisecond
+	// readyRounds bounds how often a batch lets others run first. On a processor
+	// that a flood keeps busy a round takes milliseconds and brings a few each
+	// time, and the first of the batch waits.
+	readyRounds = 3
 	// fewRepeats, in thousandths: below it, looking for repeats first costs all
 	// the others more than it saves. The unit of work finds them just as well,
 	// and writes nothing for them either.
@@ -58,7 +62,7 @@ func (r *Recorder) commitInTurn(from <-chan *pending, batch []*pending) {
 // under way end in this batch and not in the next one. Without any it costs less
 // than a microsecond, and it leaves no processor idle.
 func withReady(from <-chan *pending, batch []*pending) []*pending {
-	for before := 0; before < len(batch) && len(batch) < MaxBatch; {
+	for round, before := 0, 0; round < readyRounds && before < len(batch) && len(batch) < MaxBatch; round++ {
 		before = len(batch)
 		runtime.Gosched()
 		batch = more(from, batch)
