@@ -21,9 +21,12 @@ var ErrSchemaNewer = row.ErrSchemaNewer
 // was written.
 const leastVersion = 140000
 
-// schemaLockTimeout bounds how long a migration waits for a table, because all
-// that comes after it waits with it.
-const schemaLockTimeout = "1s"
+// migrating holds for a migration, whatever the server or the role say otherwise.
+// It takes the time that it takes, but it waits for a table only for so long,
+// because all that comes after it waits with it. That is longer than the server's
+// deadlock_timeout, a second: only then a vacuum gives way.
+const migrating = `select set_config('lock_timeout', '3s', false), set_config('statement_timeout', '0', false),
+    set_config('idle_in_transaction_session_timeout', '0', false)`
 
 // Prepare connects, checks that commits are durable, and migrates the schema
 // under a lock, so that instances that start together do not meet. After
@@ -63,7 +66,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("no turn to migrate the schema: %w", err)
 	}
 	// The end of the connection is the end of the lock.
-	if _, err := db.ExecContext(ctx, `select set_config('lock_timeout', $1, false)`, schemaLockTimeout); err != nil {
+	if _, err := db.ExecContext(ctx, migrating); err != nil {
 		return err
 	}
 	steps, err := fs.Sub(migrations.Postgres, "postgres")

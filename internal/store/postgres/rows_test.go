@@ -18,7 +18,7 @@ func TestANotificationIsOneRow(t *testing.T) {
 	n := order.Row{ID: "ntf_1", ReceivedAt: at, Provider: "wechat", Account: "wechat", Merchant: "default", OutTradeNo: "T1",
 		Kind: order.KindPaid, Outcome: order.Applied, Copies: 1,
 		Results: []order.FactResult{{Merchant: "default", OutTradeNo: "T1", Kind: order.KindPaid, Outcome: order.Applied}},
-		Capture: order.Capture{RequestLine: "POST / HTTP/1.1", Header: bytes.Repeat([]byte("A: b\r\n"), 200), Body: bytes.Repeat([]byte("b"), 3000)}}
+		Capture: order.Capture{RequestLine: "POST / HTTP/1.1", Header: bytes.Repeat([]byte("A: b\r\n"), 200), Body: bytes.Repeat([]byte("b"), 2000)}}
 	want := order.Want{FactKeys: []order.FactKey{n.FactKey}}
 	err := db.Transact(t.Context(), want, func(*order.Found) (*order.Changes, error) {
 		return &order.Changes{Notifications: []order.Row{n}}, nil
