@@ -49,58 +49,55 @@ func New(o Options, env provider.Env) (*Adapter, error) {
 // check finds the faults that can be seen without reading a file.
 func (o *Options) check() provider.Problems {
 	var problems provider.Problems
-	report := func(field, format string, args ...any) {
-		problems = append(problems, provider.Problem{Field: field, Text: fmt.Sprintf(format, args...)})
-	}
 	switch {
 	case o.AppID == "":
-		report("app_id", "is missing: the number of the application in Alipay's console")
+		problems.Add("app_id", "is missing: the number of the application in Alipay's console")
 	case !digits(o.AppID):
-		report("app_id", "%q is not a number like 2021000000000000", o.AppID)
+		problems.Add("app_id", "%q is not a number like 2021000000000000", o.AppID)
 	}
 	if o.SellerID != "" && !digits(o.SellerID) {
-		report("seller_id", "%q is not a number like 2088000000000000", o.SellerID)
+		problems.Add("seller_id", "%q is not a number like 2088000000000000", o.SellerID)
 	}
 	for i, id := range o.AuthAppIDs {
 		field := fmt.Sprintf("auth_app_ids[%d]", i)
 		switch {
 		case !digits(id):
-			report(field, "%q is not a number like 2021000000000000", id)
+			problems.Add(field, "%q is not a number like 2021000000000000", id)
 		case slices.Contains(o.AuthAppIDs[:i], id):
-			report(field, "%s is listed twice", id)
+			problems.Add(field, "%s is listed twice", id)
 		}
 	}
 	for i, name := range o.SignTypes {
 		if name != signRSA2 && name != signRSA {
-			report(fmt.Sprintf("sign_types[%d]", i), "%q is neither RSA2 nor RSA", name)
+			problems.Add(fmt.Sprintf("sign_types[%d]", i), "%q is neither RSA2 nor RSA", name)
 		}
 	}
 	switch count := len(o.PublicKeys) + len(o.Certificates); {
 	case count == 0:
-		report("public_keys", "there is no key: give Alipay's public key (not the application's own), or its certificate under certificates")
+		problems.Add("public_keys", "there is no key: give Alipay's public key (not the application's own), or its certificate under certificates")
 	case count > maxKeys:
-		report("public_keys", "%d keys are more than %d", count, maxKeys)
+		problems.Add("public_keys", "%d keys are more than %d", count, maxKeys)
 	}
 	for i, k := range o.PublicKeys {
 		if k.File != "" && slices.Contains(o.PublicKeys[:i], k) {
-			report(fmt.Sprintf("public_keys[%d].file", i), "%s stands in the account twice", k.File)
+			problems.Add(fmt.Sprintf("public_keys[%d].file", i), "%s stands in the account twice", k.File)
 		}
 	}
 	for i, c := range o.Certificates {
 		if c.File != "" && slices.Contains(o.Certificates[:i], c) {
-			report(fmt.Sprintf("certificates[%d].file", i), "%s stands in the account twice", c.File)
+			problems.Add(fmt.Sprintf("certificates[%d].file", i), "%s stands in the account twice", c.File)
 		}
 	}
 	for i, name := range o.EchoFields {
 		field := fmt.Sprintf("echo_fields[%d]", i)
 		if !validName(name) {
-			report(field, "%q is not the name of a field", name)
+			problems.Add(field, "%q is not the name of a field", name)
 		} else if _, is := slices.BinarySearch(bound, name); is {
-			report(field, "%s decides what a notification means, so its text is always checked", name)
+			problems.Add(field, "%s decides what a notification means, so its text is always checked", name)
 		}
 	}
 	if o.AESKey != "" && o.AESKeyFile != "" {
-		report("aes_key", "is given twice: as aes_key and as aes_key_file")
+		problems.Add("aes_key", "is given twice: as aes_key and as aes_key_file")
 	}
 	return problems
 }

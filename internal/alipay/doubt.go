@@ -29,17 +29,12 @@ var _ provider.Doubtful = (*Adapter)(nil)
 
 // Doubts lists the options that look mistyped.
 func (a *Adapter) Doubts() (p provider.Problems) {
-	doubt := func(field, option, value string) {
-		if text := Doubt(option, value); text != "" {
-			p = append(p, provider.Problem{Field: field, Text: text})
-		}
-	}
-	doubt("app_id", "app_id", a.options.AppID)
+	p.Doubt("app_id", Doubt("app_id", a.options.AppID))
 	if a.options.SellerID != "" {
-		doubt("seller_id", "seller_id", a.options.SellerID)
+		p.Doubt("seller_id", Doubt("seller_id", a.options.SellerID))
 	}
 	for i, id := range a.options.AuthAppIDs {
-		doubt(fmt.Sprintf("auth_app_ids[%d]", i), "app_id", id)
+		p.Doubt(fmt.Sprintf("auth_app_ids[%d]", i), Doubt("app_id", id))
 	}
 	return p
 }

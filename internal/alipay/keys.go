@@ -74,25 +74,21 @@ type loader struct {
 	problems provider.Problems
 }
 
-func (l *loader) report(field, format string, args ...any) {
-	l.problems = append(l.problems, provider.Problem{Field: field, Text: fmt.Sprintf(format, args...)})
-}
-
 // read reads a file; nil with a problem when it cannot.
 func (l *loader) read(field, path string) []byte {
 	if path == "" {
-		l.report(field, "is missing")
+		l.problems.Add(field, "is missing")
 		return nil
 	}
 	content, err := l.a.env.ReadFile(path)
 	if err != nil {
-		l.report(field, "cannot be read: %v", err)
+		l.problems.Add(field, "cannot be read: %v", err)
 		return nil
 	}
 	fmt.Fprintf(l.files, "%s %d ", field, len(content))
 	_, _ = l.files.Write(content) // a hash does not fail
 	if len(bytes.TrimSpace(content)) == 0 {
-		l.report(field, "%s is empty", path)
+		l.problems.Add(field, "%s is empty", path)
 		return nil
 	}
 	return content
@@ -108,7 +104,7 @@ func (l *loader) add(field, path string, parse func([]byte) (key, error)) {
 		err = l.a.checkStrength(k.public)
 	}
 	if err != nil {
-		l.report(field, "%s %v", path, err)
+		l.problems.Add(field, "%s %v", path, err)
 		return
 	}
 	// The same key in two files is one key: at the end of a rotation people copy
@@ -158,7 +154,7 @@ func (l *loader) contentKey() cipher.Block {
 	}
 	block, err := readAESKey(text)
 	if err != nil {
-		l.report(field, "%v", err)
+		l.problems.Add(field, "%v", err)
 	}
 	return block
 }

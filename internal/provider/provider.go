@@ -197,6 +197,18 @@ type Doubtful interface {
 // Problems is an error made of all that is wrong with an account.
 type Problems []Problem
 
+// Add adds what is wrong with a field.
+func (p *Problems) Add(field, format string, args ...any) {
+	*p = append(*p, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
+}
+
+// Doubt adds what looks wrong with a field; "" is nothing.
+func (p *Problems) Doubt(field, text string) {
+	if text != "" {
+		*p = append(*p, Problem{Field: field, Text: text})
+	}
+}
+
 func (p Problems) Error() string {
 	switch len(p) {
 	case 0:

@@ -31,18 +31,13 @@ var _ provider.Doubtful = (*Adapter)(nil)
 
 // Doubts lists the options that look mistyped.
 func (a *Adapter) Doubts() (p provider.Problems) {
-	doubt := func(field, option, value string) {
-		if text := Doubt(option, value); text != "" {
-			p = append(p, provider.Problem{Field: field, Text: text})
-		}
-	}
-	doubt("mchid", "mchid", a.options.MchID)
+	p.Doubt("mchid", Doubt("mchid", a.options.MchID))
 	for i, id := range a.options.AppIDs {
-		doubt(fmt.Sprintf("appids[%d]", i), "appid", id)
+		p.Doubt(fmt.Sprintf("appids[%d]", i), Doubt("appid", id))
 	}
 	for i, id := range a.options.SubMchIDs {
 		if id != anySubMerchant {
-			doubt(fmt.Sprintf("sub_mchids[%d]", i), "mchid", id)
+			p.Doubt(fmt.Sprintf("sub_mchids[%d]", i), Doubt("mchid", id))
 		}
 	}
 	return p

@@ -98,19 +98,19 @@ func loadKeys(o *Options, readFile func(string) ([]byte, error)) (*keySet, provi
 	var err error
 	if v2 != "" {
 		if ks.v2, err = newV2Key(v2); err != nil {
-			l.problem("api_v2_key", "cannot be used: %v", err)
+			l.problems.Add("api_v2_key", "cannot be used: %v", err)
 		}
 	}
 	if v3 != "" {
 		if ks.v3, err = newV3Key(v3); err != nil {
-			l.problem("api_v3_key", "%v", err)
+			l.problems.Add("api_v3_key", "%v", err)
 		}
 		if len(o.PublicKeys) == 0 && len(o.Certificates) == 0 {
-			l.problem("api_v3_key", "needs public_keys or certificates beside it: without WeChat Pay's key no v3 message can be verified")
+			l.problems.Add("api_v3_key", "needs public_keys or certificates beside it: without WeChat Pay's key no v3 message can be verified")
 		}
 	}
 	if !o.hasKey() {
-		l.problem("", "has no key: set api_v3_key (with public_keys or certificates) or api_v2_key")
+		l.problems.Add("", "has no key: set api_v3_key (with public_keys or certificates) or api_v2_key")
 	}
 	ks.digest = sha256.Sum256(l.digest)
 	return ks, l.problems
@@ -139,19 +139,15 @@ func newV3Key(secret string) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-func (l *keyLoader) problem(field, format string, args ...any) {
-	l.problems = append(l.problems, provider.Problem{Field: field, Text: fmt.Sprintf(format, args...)})
-}
-
 // file reads a key file and notes its bytes.
 func (l *keyLoader) file(field, path string) ([]byte, bool) {
 	if path == "" {
-		l.problem(field, "is missing: the path of the key file")
+		l.problems.Add(field, "is missing: the path of the key file")
 		return nil, false
 	}
 	content, err := l.readFile(path)
 	if err != nil {
-		l.problem(field, "cannot be read: %v", err)
+		l.problems.Add(field, "cannot be read: %v", err)
 		return nil, false
 	}
 	l.digest = binary.BigEndian.AppendUint64(l.digest, uint64(len(content)))
@@ -166,7 +162,7 @@ func (l *keyLoader) secret(name string, value provider.Secret, path string) stri
 		return value.Reveal()
 	}
 	if value != "" {
-		l.problem(name, "and %s_file are both set: keep one", name)
+		l.problems.Add(name, "and %s_file are both set: keep one", name)
 		return ""
 	}
 	content, ok := l.file(name+"_file", path)
@@ -176,14 +172,14 @@ func (l *keyLoader) secret(name string, value provider.Secret, path string) stri
 	content = bytes.TrimSuffix(content, []byte("\n"))
 	content = bytes.TrimSuffix(content, []byte("\r"))
 	if len(content) == 0 {
-		l.problem(name+"_file", "is empty")
+		l.problems.Add(name+"_file", "is empty")
 	}
 	return string(content)
 }
 
 func (l *keyLoader) publicKey(ks *keySet, field string, entry PublicKeyFile) {
 	if !isPublicKeyID(entry.ID) {
-		l.problem(field+".id", "%q is not the id of a WeChat Pay public key: %s and digits, as the console shows it", entry.ID, publicKeyIDPrefix)
+		l.problems.Add(field+".id", "%q is not the id of a WeChat Pay public key: %s and digits, as the console shows it", entry.ID, publicKeyIDPrefix)
 	}
 	content, ok := l.file(field+".file", entry.File)
 	if !ok {
@@ -191,7 +187,7 @@ func (l *keyLoader) publicKey(ks *keySet, field string, entry PublicKeyFile) {
 	}
 	public, err := parsePublicKey(content)
 	if err != nil {
-		l.problem(field+".file", "%v", err)
+		l.problems.Add(field+".file", "%v", err)
 		return
 	}
 	l.add(ks, field+".id", &platformKey{id: entry.ID, kind: kindPublicKey, public: public})
@@ -207,7 +203,7 @@ func (l *keyLoader) certificate(ks *keySet, field, path, mchid string) {
 		err = errors.New("is the merchant's own certificate; WeChat Pay signs with its platform certificate: download that one")
 	}
 	if err != nil {
-		l.problem(field, "%v", err)
+		l.problems.Add(field, "%v", err)
 		return
 	}
 	l.add(ks, field, &platformKey{id: serialOf(cert), kind: kindCertificate, subject: cert.Subject.CommonName, notAfter: cert.NotAfter, public: public})
@@ -219,7 +215,7 @@ func (l *keyLoader) add(ks *keySet, field string, k *platformKey) {
 		// copy the new file over the old one. An id that stands twice in the
 		// options has been named already.
 		if !known.public.Equal(k.public) && k.kind == kindCertificate {
-			l.problem(field, "certificate %s stands in the account twice, with different keys", k.id)
+			l.problems.Add(field, "certificate %s stands in the account twice, with different keys", k.id)
 		}
 		return
 	}

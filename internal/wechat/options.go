@@ -62,50 +62,47 @@ func New(o Options, env provider.Env) (*Adapter, error) {
 
 // check finds what is wrong without looking at a key.
 func (o *Options) check() (p provider.Problems) {
-	add := func(field, format string, args ...any) {
-		p = append(p, provider.Problem{Field: field, Text: fmt.Sprintf(format, args...)})
-	}
 	switch {
 	case o.MchID == "":
-		add("mchid", "is missing: the merchant number from the WeChat Pay console")
+		p.Add("mchid", "is missing: the merchant number from the WeChat Pay console")
 	case !isNumber([]byte(o.MchID), maxProviderNumber):
-		add("mchid", "%q is not a merchant number", o.MchID)
+		p.Add("mchid", "%q is not a merchant number", o.MchID)
 	}
 	if len(o.AppIDs) == 0 {
-		add("appids", "is empty: list the app ids (wx…) whose payments are yours; every other payment is refused")
+		p.Add("appids", "is empty: list the app ids (wx…) whose payments are yours; every other payment is refused")
 	}
 	for i, id := range o.AppIDs {
 		if !isNumber([]byte(id), maxProviderNumber) {
-			add(fmt.Sprintf("appids[%d]", i), "%q is not an app id", id)
+			p.Add(fmt.Sprintf("appids[%d]", i), "%q is not an app id", id)
 		}
 	}
 	for i, id := range o.SubMchIDs {
 		if id != anySubMerchant && !isNumber([]byte(id), maxProviderNumber) {
-			add(fmt.Sprintf("sub_mchids[%d]", i), `%q is not a merchant number; "*" alone accepts any`, id)
+			p.Add(fmt.Sprintf("sub_mchids[%d]", i), `%q is not a merchant number; "*" alone accepts any`, id)
 		}
 	}
 	for i, k := range o.PublicKeys {
 		if slices.ContainsFunc(o.PublicKeys[:i], func(other PublicKeyFile) bool { return other.ID == k.ID }) {
-			add(fmt.Sprintf("public_keys[%d].id", i), "%s stands in the account twice", k.ID)
+			p.Add(fmt.Sprintf("public_keys[%d].id", i), "%s stands in the account twice", k.ID)
 		}
 	}
 	for i, c := range o.Certificates {
 		if c.File != "" && slices.Contains(o.Certificates[:i], c) {
-			add(fmt.Sprintf("certificates[%d].file", i), "%s stands in the account twice", c.File)
+			p.Add(fmt.Sprintf("certificates[%d].file", i), "%s stands in the account twice", c.File)
 		}
 	}
 	for i, name := range o.EchoFields {
 		field := fmt.Sprintf("echo_fields[%d]", i)
 		switch {
 		case slices.Contains(actedOn, name):
-			add(field, "%s decides what happens to an order, so its text cannot be free", name)
+			p.Add(field, "%s decides what happens to an order, so its text cannot be free", name)
 		case !isFieldName(name):
-			add(field, "%q is not a field's name: up to %d letters, digits and _", name, maxElementName)
+			p.Add(field, "%q is not a field's name: up to %d letters, digits and _", name, maxElementName)
 		}
 	}
 	for i, t := range o.V2SignTypes {
 		if t != signMD5 && t != signHMAC {
-			add(fmt.Sprintf("v2_sign_types[%d]", i), "%q is not a sign type: MD5 or HMAC-SHA256", t)
+			p.Add(fmt.Sprintf("v2_sign_types[%d]", i), "%q is not a sign type: MD5 or HMAC-SHA256", t)
 		}
 	}
 	return p
