@@ -22,11 +22,7 @@ func unknownKey(key string, known []string, elsewhere string) string {
 // Unknown words the error for a value that is none of known: what is "provider"
 // or the like.
 func Unknown(what, word string, known []string) string {
-	text := fmt.Sprintf("unknown %s %q", what, word)
-	if near := nearest(word, known); near != "" {
-		return fmt.Sprintf("%s: did you mean %q?", text, near)
-	}
-	return fmt.Sprintf("%s: known are %s", text, strings.Join(known, ", "))
+	return UnknownAmong(what, word, known, "known are "+strings.Join(known, ", "))
 }
 
 // UnknownAmong is [Unknown] where the known are too many for a line: list says

@@ -65,14 +65,10 @@ func (p *Payment) append(b []byte) []byte {
 
 // append writes the refund's View, and the role of its payment.
 func (r *Refund) append(b []byte, role Role) []byte {
-	var total *int64
-	if r.TotalFen != 0 {
-		total = &r.TotalFen
-	}
 	return begin(b).
 		text("provider", r.Provider).text("provider_txn_id", r.ProviderTxnID).
 		textOrNull("out_refund_no", r.OutRefundNo).textOrNull("provider_refund_id", r.ProviderRefundID).
-		number("amount_fen", r.AmountFen).numberOrNull("total_fen", total).text("status", string(r.Status)).moment("refunded_at", r.RefundedAt).
+		number("amount_fen", r.AmountFen).numberOrNull("total_fen", orNull(r.TotalFen)).text("status", string(r.Status)).moment("refunded_at", r.RefundedAt).
 		text("role", string(role)).
 		end()
 }

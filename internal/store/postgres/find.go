@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"sort"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -143,18 +145,16 @@ func (r *reads) finish(ctx context.Context, conn *pgx.Conn) (*order.Found, error
 	return r.found, conn.SendBatch(ctx, &batch).Close()
 }
 
-// arrays is a set of keys as unnest reads it: the selective column first.
+// arrays is a sorted set of keys as unnest reads it: the selective column first.
 type arrays struct{ first, second []string }
 
 func (a arrays) empty() bool { return len(a.first) == 0 }
 
 func (a arrays) has(first, second string) bool {
-	for i := range a.first {
-		if a.first[i] == first && a.second[i] == second {
-			return true
-		}
-	}
-	return false
+	_, found := sort.Find(len(a.first), func(i int) int {
+		return cmp.Or(cmp.Compare(first, a.first[i]), cmp.Compare(second, a.second[i]))
+	})
+	return found
 }
 
 func keyArrays(keys []order.Key) arrays {
