@@ -22,13 +22,16 @@ const (
 	// spareCommitters are beside the committers for the beat, which says whether
 	// notifications can be committed.
 	spareCommitters = 1
-	// maxWriters are for all that writes and is no notification: a merchant's
-	// commands, the outbox, counts of copies, the removal of old requests.
-	maxWriters = 4
+	// maxWriters is how many merchants' commands run at once.
+	maxWriters = 3
+	// maxTellers are for what nobody waits for: the outbox, places in the feed,
+	// counts of copies, the removal of what is old.
+	maxTellers = 3
 	// maxKeepers is for refused requests: one small transaction at a time.
 	maxKeepers = 1
-	// poolWait bounds the wait for a connection: behind it is a notification
-	// whose sender waits five seconds at most, and an honest refusal is better.
+	// poolWait bounds the wait for a connection that others have: when all are in
+	// use for so long, an honest refusal is better than one more in the queue. To
+	// make a connection may take longer: a server may be far away.
 	poolWait = 300 * time.Millisecond
 	// connectTimeout is for a URL that names none.
 	connectTimeout = 2 * time.Second
@@ -151,23 +154,38 @@ func noteUnreplicated(conn *pgconn.PgConn, notice *pgconn.Notice) {
 	}
 }
 
-// acquire takes a connection from a pool.
+// acquire takes a connection from a pool. Where somebody waits for an answer, it
+// does not wait long for others to be done. Notifications have a connection for
+// everybody who comes: what takes long there is a distant server, which the unit's
+// own time bounds. Where nobody waits, to go on later is all there is to do.
 func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	if !s.ready.Load() {
 		return nil, errNotPrepared
 	}
-	if pool != s.notices && pool != s.lookers {
-		// Those two have a connection for everybody who comes: what takes long
-		// there is a distant server, which the unit's own time bounds.
-		waiting, cancel := context.WithTimeout(ctx, poolWait)
-		defer cancel()
-		ctx = waiting
+	take := pool.Acquire
+	if pool == s.writers || pool == s.readers || pool == s.keepers {
+		take = func(ctx context.Context) (*pgxpool.Conn, error) { return acquireSoon(ctx, pool) }
 	}
-	conn, err := pool.Acquire(ctx)
+	conn, err := take(ctx)
 	if err != nil {
 		return nil, unavailable(err)
 	}
 	return conn, nil
+}
+
+// acquireSoon gives up when others have all connections for poolWait. A
+// connection that is being made meanwhile goes on being made.
+func acquireSoon(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+	connecting, cancel := context.WithTimeout(ctx, pool.Config().ConnConfig.ConnectTimeout+poolWait)
+	defer cancel()
+	for {
+		waiting, cancel := context.WithTimeout(connecting, poolWait)
+		conn, err := pool.Acquire(waiting)
+		cancel()
+		if err == nil || waiting.Err() == nil || connecting.Err() != nil || pool.Stat().ConstructingConns() == 0 {
+			return conn, err
+		}
+	}
 }
 
 // read runs work on a connection that reads.

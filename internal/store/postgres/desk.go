@@ -97,7 +97,7 @@ func (s *Store) ResendPage(ctx context.Context, f outbox.Filter, now time.Time, 
 	if !ok {
 		return page, nil
 	}
-	err := s.inTransaction(ctx, func(tx pgx.Tx) error {
+	err := s.inTransaction(ctx, s.writers, func(tx pgx.Tx) error {
 		if !dryRun {
 			query += "\nfor update" // in key order, as everybody locks them
 		}

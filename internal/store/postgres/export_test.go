@@ -44,15 +44,24 @@ func LookUps() []string {
 // LockOf are the advisory locks of a unit of work.
 func LockOf(want *order.Want) []int64 { return lockOf(want) }
 
-// HoldAllButNotices takes every connection that is not kept for notifications.
-func (s *Store) HoldAllButNotices(ctx context.Context) (release func(), err error) {
+// PoolWait is how long an answer waits for connections that others have.
+const PoolWait = poolWait
+
+// ForPeople are the connections of those who wait for an answer.
+func (s *Store) ForPeople() []*pgxpool.Pool { return []*pgxpool.Pool{s.writers, s.readers, s.keepers} }
+
+// AllButNotices are the connections that are not kept for notifications.
+func (s *Store) AllButNotices() []*pgxpool.Pool { return append(s.ForPeople(), s.tellers) }
+
+// Hold takes every connection of pools.
+func Hold(ctx context.Context, pools []*pgxpool.Pool) (release func(), err error) {
 	var held []*pgxpool.Conn
 	release = func() {
 		for _, conn := range held {
 			conn.Release()
 		}
 	}
-	for _, pool := range []*pgxpool.Pool{s.writers, s.readers} {
+	for _, pool := range pools {
 		for range pool.Config().MaxConns {
 			conn, err := pool.Acquire(ctx)
 			if err != nil {

@@ -271,12 +271,31 @@ func TestCommitOfUnknownFate(t *testing.T) {
 	t.Error("the commit did not reach the server: the test shows nothing")
 }
 
+// A server may be so far away that a connection takes longer to make than an
+// answer waits for one that others have.
+func TestConnectionThatIsBeingMadeIsWaitedFor(t *testing.T) {
+	url := pgtest.Database(t)
+	proxy := newProxy(t, raw(t, url).Config())
+	db := open(t, proxy.url(url))
+	proxy.distance.Store(int64(2 * postgres.PoolWait))
+	err := put(t.Context(), db, "T1", func() { // it has the connection that is there
+		if err := put(t.Context(), db, "T2", nil); err != nil {
+			t.Errorf("a command that needs a new connection: %v", err)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // proxy passes bytes on. While it is mute, it cuts each connection at the first
-// answer, which it does not pass on.
+// answer, which it does not pass on. A new connection begins after the distance,
+// in nanoseconds.
 type proxy struct {
 	listener net.Listener
 	server   string
 	mute     atomic.Bool
+	distance atomic.Int64
 }
 
 func newProxy(t *testing.T, server *pgx.ConnConfig) *proxy {
@@ -310,6 +329,11 @@ func (p *proxy) url(server string) string {
 
 func (p *proxy) serve(ctx context.Context, client net.Conn) {
 	defer func() { _ = client.Close() }()
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(time.Duration(p.distance.Load())):
+	}
 	server, err := new(net.Dialer).DialContext(ctx, "tcp", p.server)
 	if err != nil {
 		return

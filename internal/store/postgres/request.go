@@ -110,7 +110,7 @@ func (s *Store) ReleaseKey(ctx context.Context, l idempotency.Lock) error {
 // PruneKeys removes old keys, a few at a time. See idempotency.Store.
 func (s *Store) PruneKeys(ctx context.Context, age time.Duration, limit int) (int, error) {
 	var pruned int64
-	err := s.on(ctx, s.writers, func(conn *pgxpool.Conn) error {
+	err := s.on(ctx, s.tellers, func(conn *pgxpool.Conn) error {
 		tag, err := conn.Exec(ctx, pruneKeys, age.Microseconds(), limit)
 		pruned = tag.RowsAffected()
 		return err

@@ -39,7 +39,8 @@ type Store struct {
 	committers    int
 	subscriptions row.Subscriptions
 	notices       *pgxpool.Pool // units of work of notifications, and the beat
-	writers       *pgxpool.Pool // whatever else writes
+	writers       *pgxpool.Pool // merchants' commands
+	tellers       *pgxpool.Pool // the outbox, the feed and upkeep: what nobody waits for
 	lookers       *pgxpool.Pool // the look-ups before a unit: is it a repeat?
 	readers       *pgxpool.Pool // people who ask
 	keepers       *pgxpool.Pool // refused requests: a flood of them has this one connection
@@ -72,13 +73,14 @@ func Open(url string, opts Options) (*Store, error) {
 	}
 	notices, errN := s.newPool(s.committers+spareCommitters, ofNotices())
 	writers, errW := s.newPool(maxWriters, lookUps)
+	tellers, errT := s.newPool(maxTellers, lookUps)
 	lookers, errL := s.newPool(maxLookers, lookUps)
 	readers, errR := s.newPool(maxReaders, nil)
 	keepers, errK := s.newPool(maxKeepers, nil)
-	if err := errors.Join(errN, errW, errL, errR, errK); err != nil {
+	if err := errors.Join(errN, errW, errT, errL, errR, errK); err != nil {
 		return nil, err
 	}
-	s.notices, s.writers, s.lookers, s.readers, s.keepers = notices, writers, lookers, readers, keepers
+	s.notices, s.writers, s.tellers, s.lookers, s.readers, s.keepers = notices, writers, tellers, lookers, readers, keepers
 	return s, nil
 }
 
@@ -110,7 +112,7 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) pools() []*pgxpool.Pool {
-	return []*pgxpool.Pool{s.notices, s.writers, s.lookers, s.readers, s.keepers}
+	return []*pgxpool.Pool{s.notices, s.writers, s.tellers, s.lookers, s.readers, s.keepers}
 }
 
 // committing is the pool for a unit of work. Notifications have connections of

@@ -270,14 +270,14 @@ func TestEveryConnectionHasTheSettings(t *testing.T) {
 // beat says so.
 func TestNotificationsHaveConnectionsOfTheirOwn(t *testing.T) {
 	db := open(t, pgtest.Database(t))
-	release, err := db.HoldAllButNotices(t.Context())
+	release, err := postgres.Hold(t.Context(), db.AllButNotices())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer release()
 	wantUnavailable(t, "a command without a connection", db.Transact(t.Context(), order.Want{Orders: []order.Key{{Merchant: "m", OutTradeNo: "1"}}}, nothing))
 	recorder := order.NewRecorder(order.RecorderOptions{Store: db, Now: time.Now, NewID: func(prefix string) string { return prefix + "1" }, Committers: db.Committers()})
 	defer func() { _ = recorder.Close(t.Context()) }()
+	defer release() // before: the count of copies is written at the end
 	paid := order.Notification{ID: "ntf_1", ReceivedAt: time.Now(), Provider: "p", Account: "a", Scope: "s", Merchant: "m", Kind: order.KindPaid,
 		Facts: []order.Fact{{Kind: order.KindPaid, Merchant: "m", OutTradeNo: "1", Provider: "p", Account: "a", ProviderTxnID: "t1", AmountFen: 100}}}
 	for _, repeat := range []bool{false, true} {
@@ -291,6 +291,35 @@ func TestNotificationsHaveConnectionsOfTheirOwn(t *testing.T) {
 	}
 	if err := db.Beat(t.Context()); err != nil {
 		t.Errorf("Beat: %v", err)
+	}
+}
+
+// However many people ask and command, events are told and what is old goes.
+func TestWhatNobodyWaitsForHasConnectionsOfItsOwn(t *testing.T) {
+	db := open(t, pgtest.Database(t))
+	release, err := postgres.Hold(t.Context(), db.ForPeople())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	_, _, err = db.EventsAfter(t.Context(), "m", 0, 1)
+	wantUnavailable(t, "a question without a connection", err)
+	for name, do := range map[string]func() error{
+		"Sequence": func() error { _, err := db.Sequence(t.Context(), 1); return err },
+		"Head":     func() error { _, _, err := db.Head(t.Context()); return err },
+		"AddCopies": func() error {
+			return db.AddCopies(t.Context(), map[string]int64{"ntf_1": 1})
+		},
+		"Claim": func() error {
+			_, err := db.Claim(t.Context(), outbox.Claim{Lease: "l", Now: time.Now(), For: time.Minute, Want: []outbox.Want{{Endpoint: "e", Limit: 1}}})
+			return err
+		},
+		"PruneRaw":  func() error { _, err := db.PruneRaw(t.Context(), time.Now(), 1); return err },
+		"PruneKeys": func() error { _, err := db.PruneKeys(t.Context(), time.Hour, 1); return err },
+	} {
+		if err := do(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -67,7 +67,7 @@ func (s *Store) AddCopies(ctx context.Context, copies map[string]int64) error {
 	for i, id := range ids {
 		counts[i] = copies[id]
 	}
-	return s.on(ctx, s.writers, func(conn *pgxpool.Conn) error {
+	return s.on(ctx, s.tellers, func(conn *pgxpool.Conn) error {
 		var batch pgx.Batch // one transaction: it is sent as one
 		batch.Queue(lockNotifications, ids)
 		batch.Queue(addCopies, ids, counts)
@@ -87,7 +87,7 @@ func (s *Store) Beat(ctx context.Context) error {
 // before a time, in the order in which they were recorded, and says of how many.
 // What they said stays. See store.Upkeep.
 func (s *Store) PruneRaw(ctx context.Context, before time.Time, limit int) (pruned int, err error) {
-	err = s.inTransaction(ctx, func(tx pgx.Tx) error {
+	err = s.inTransaction(ctx, s.tellers, func(tx pgx.Tx) error {
 		var upto string
 		if err := tx.QueryRow(ctx, lockPruning).Scan(&upto); errors.Is(err, pgx.ErrNoRows) {
 			return nil // another instance is about it
