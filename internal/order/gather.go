@@ -10,8 +10,8 @@ import (
 
 // Limits of gathering.
 const (
-	// turnPatience is how long a committer goes on gathering while another one
-	// reads and decides. A unit of work costs the database several times what a
+	// turnPatience is how long a committer goes on gathering while another one is
+	// about a unit. A unit of work costs the database several times what a
 	// notification in it does, so two half units cost more than they gain; but
 	// one that hangs on a lock must not hold up the other orders.
 	turnPatience = 20 * time.Millisecond
@@ -49,15 +49,6 @@ func more(from <-chan *pending, batch []*pending) []*pending {
 	return batch
 }
 
-// commitInTurn commits a batch when it is its turn. The turn passes on when the
-// batch is decided, so that one unit of work reads while another one writes.
-func (r *Recorder) commitInTurn(from <-chan *pending, batch []*pending) {
-	batch, pass := r.awaitTurn(from, batch)
-	defer pass()
-	batch = withReady(from, batch)
-	r.answerLive(batch, func(live []*pending) { r.commitBatch(live, pass) })
-}
-
 // withReady lets all run first that can run, as long as that brings more: proofs
 // under way end in this batch and not in the next one. Without any it costs less
 // than a microsecond, and it leaves no processor idle.
@@ -70,24 +61,33 @@ func withReady(from <-chan *pending, batch []*pending) []*pending {
 	return batch
 }
 
-// awaitTurn returns at once when no other committer has the turn. Otherwise the
-// batch grows until it is free, the batch is full or turnPatience is over. pass
-// ends the turn, if it was got, the first time that it is called.
+// awaitTurn lets a batch grow while another committer is about a unit: until that
+// is decided, and then until the batch is as large as it or it is durable; but not
+// beyond a full batch or turnPatience. When nobody is about anything it returns at
+// once. pass ends the turn, if it was got, the first time that it is called.
 func (r *Recorder) awaitTurn(from <-chan *pending, batch []*pending) (grown []*pending, pass func()) {
-	taken := sync.OnceFunc(func() { <-r.turn })
-	select {
-	case r.turn <- struct{}{}:
-		return batch, taken
-	default:
-	}
 	patience, cancel := context.WithTimeout(context.Background(), turnPatience)
 	defer cancel()
-	for len(batch) < MaxBatch {
+	batch, got := grow(patience, from, batch, MaxBatch, r.turn)
+	if !got {
+		return batch, func() {}
+	}
+	batch = more(from, batch)
+	if other := r.works.last(); other != nil {
+		batch, _ = grow(patience, from, batch, other.size, other.done)
+	}
+	return batch, sync.OnceFunc(func() { r.turn <- struct{}{} })
+}
+
+// grow gathers until there is something on a channel, and says whether that came
+// before the batch had its size and ctx ended.
+func grow(ctx context.Context, from <-chan *pending, batch []*pending, size int, until <-chan struct{}) (grown []*pending, came bool) {
+	for len(batch) < size {
 		select {
-		case r.turn <- struct{}{}:
-			return more(from, batch), taken
-		case <-patience.Done():
-			return batch, func() {}
+		case <-until:
+			return batch, true
+		case <-ctx.Done():
+			return batch, false
 		case p, open := <-from:
 			if !open {
 				from = nil // the Recorder closes: what is here is the last
@@ -96,7 +96,7 @@ func (r *Recorder) awaitTurn(from <-chan *pending, batch []*pending) (grown []*p
 			batch = append(batch, p)
 		}
 	}
-	return batch, func() {}
+	return batch, false
 }
 
 // answerLive works on those of a batch whose caller still waits.
@@ -140,7 +140,7 @@ func (r *Recorder) answerKnown(batch []*pending) {
 		case repeat:
 			r.answer(p, r.repeatOf(ref))
 		default:
-			r.commit[r.committerOf(p)] <- p
+			r.commit <- p
 		}
 	}
 }

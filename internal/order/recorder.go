@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,9 +70,9 @@ type Recorder struct {
 	opt    RecorderOptions
 	slots  chan struct{} // one for each notification inside: the bound of the queue
 	lookup chan *pending
-	commit []chan *pending
-	turn   chan struct{} // holds the mark of the committer whose unit others gather behind
-	seed   maphash.Seed
+	commit chan *pending
+	turn   chan struct{} // has the mark of who reads and decides, when nobody does
+	works  works
 	copies *copies
 	aside  aside
 	share  atomic.Int64 // of repeats among what came lately, in thousandths
@@ -105,14 +104,14 @@ func NewRecorder(opt RecorderOptions) *Recorder {
 		opt:    opt,
 		slots:  make(chan struct{}, opt.QueueLimit),
 		lookup: make(chan *pending, opt.QueueLimit),
+		commit: make(chan *pending, opt.QueueLimit),
 		turn:   make(chan struct{}, 1),
-		seed:   maphash.MakeSeed(),
+		works:  works{orders: map[Key]*committer{}},
 		copies: newCopies(opt.Store.AddCopies),
 	}
+	r.turn <- struct{}{}
 	for range max(opt.Committers, 1) {
-		c := make(chan *pending, opt.QueueLimit)
-		r.commit = append(r.commit, c)
-		r.committers.Go(func() { r.gather(c, r.commitInTurn) })
+		r.committers.Go((&committer{r: r}).run)
 	}
 	for range lookups {
 		r.readers.Go(func() {
@@ -151,7 +150,7 @@ func (r *Recorder) enter(p *pending) error {
 	select {
 	case r.slots <- struct{}{}: // both channels have room for every slot
 		if r.share.Load() < fewRepeats {
-			r.commit[r.committerOf(p)] <- p
+			r.commit <- p
 		} else {
 			r.lookup <- p
 		}
@@ -164,13 +163,6 @@ func (r *Recorder) enter(p *pending) error {
 func (r *Recorder) answer(p *pending, v verdict) {
 	p.done <- v
 	<-r.slots
-}
-
-// committerOf keeps one order at one committer, so that its facts queue here
-// and not for its lock.
-func (r *Recorder) committerOf(p *pending) int {
-	k := p.n.Facts[0].Key()
-	return int(maphash.Comparable(r.seed, k) % uint64(len(r.commit)))
 }
 
 func (r *Recorder) repeatOf(ref Ref) verdict {
@@ -216,9 +208,7 @@ func (r *Recorder) Close(ctx context.Context) error {
 		// The readers feed the committers, so they end first.
 		close(r.lookup)
 		r.readers.Wait()
-		for _, c := range r.commit {
-			close(c)
-		}
+		close(r.commit)
 		r.committers.Wait()
 		close(done)
 	}()
