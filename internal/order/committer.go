@@ -9,8 +9,8 @@ import (
 type committer struct {
 	r     *Recorder
 	unit  *underway  // what it is about; nil between two units
-	keys  []Key      // of the unit's orders
-	later []*pending // came for an order of the unit, and goes into the next one
+	keys  []Key      // of the orders that are here
+	later []*pending // came for an order that is here, and goes into the next unit
 }
 
 // underway is a unit of work that is closed and not yet durable.
@@ -23,7 +23,7 @@ type underway struct {
 type works struct {
 	mu     sync.Mutex
 	orders map[Key]*committer
-	newest *underway // the unit that was closed last
+	newest *underway // the unit that was closed last: who passed a slow one once does not wait for it again
 }
 
 // run commits what comes until the Recorder closes.
@@ -70,13 +70,12 @@ func (c *committer) claim(batch []*pending) []*pending {
 	defer w.mu.Unlock()
 	own := batch[:0]
 	for _, p := range batch {
-		key := p.n.Facts[0].Key()
-		if other := w.orders[key]; other != nil && other != c {
+		if other := w.orders[p.order]; other != nil && other != c {
 			other.later = append(other.later, p)
 			continue
 		}
-		w.orders[key] = c
-		c.keys = append(c.keys, key)
+		w.orders[p.order] = c
+		c.keys = append(c.keys, p.order)
 		own = append(own, p)
 	}
 	if len(own) > 0 {
@@ -86,11 +85,8 @@ func (c *committer) claim(batch []*pending) []*pending {
 	return own
 }
 
-// release ends the unit.
+// release ends the unit. Orders for which something came meanwhile stay here.
 func (c *committer) release() {
-	if c.unit == nil {
-		return
-	}
 	w := &c.r.works
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,6 +94,15 @@ func (c *committer) release() {
 		delete(w.orders, key)
 	}
 	c.keys = c.keys[:0]
+	for _, p := range c.later {
+		if w.orders[p.order] == nil {
+			w.orders[p.order] = c
+			c.keys = append(c.keys, p.order)
+		}
+	}
+	if c.unit == nil {
+		return
+	}
 	close(c.unit.done)
 	if w.newest == c.unit {
 		w.newest = nil

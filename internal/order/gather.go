@@ -82,7 +82,15 @@ func (r *Recorder) awaitTurn(from <-chan *pending, batch []*pending) (grown []*p
 // grow gathers until there is something on a channel, and says whether that came
 // before the batch had its size and ctx ended.
 func grow(ctx context.Context, from <-chan *pending, batch []*pending, size int, until <-chan struct{}) (grown []*pending, came bool) {
-	for len(batch) < size {
+	for {
+		select {
+		case <-until:
+			return batch, true
+		default:
+		}
+		if len(batch) >= size {
+			return batch, false
+		}
 		select {
 		case <-until:
 			return batch, true
@@ -96,7 +104,6 @@ func grow(ctx context.Context, from <-chan *pending, batch []*pending, size int,
 			batch = append(batch, p)
 		}
 	}
-	return batch, false
 }
 
 // answerLive works on those of a batch whose caller still waits.

@@ -84,10 +84,11 @@ type Recorder struct {
 }
 
 type pending struct {
-	n    Notification
-	key  FactKey
-	ctx  context.Context
-	done chan verdict // buffered: nobody waits for a caller that left
+	n     Notification
+	key   FactKey
+	order Key // its first one, by which it queues
+	ctx   context.Context
+	done  chan verdict // buffered: nobody waits for a caller that left
 }
 
 type verdict struct {
@@ -129,7 +130,7 @@ func (r *Recorder) QueueLength() int { return len(r.slots) }
 // the provider's next copy settles it. Errors: ErrUnavailable, ErrOverloaded,
 // the context's.
 func (r *Recorder) Record(ctx context.Context, n Notification) (Receipt, error) {
-	p := &pending{n: n, key: n.FactKey(), ctx: ctx, done: make(chan verdict, 1)}
+	p := &pending{n: n, key: n.FactKey(), order: n.Facts[0].Key(), ctx: ctx, done: make(chan verdict, 1)}
 	if err := r.enter(p); err != nil {
 		return Receipt{}, err
 	}

@@ -33,6 +33,12 @@ const (
 	// use for so long, an honest refusal is better than one more in the queue. To
 	// make a connection may take longer: a server may be far away.
 	poolWait = 300 * time.Millisecond
+	// tellersTime bounds a piece of work that nobody waits for: a connection whose
+	// other end is gone without a word must not keep it for ever.
+	tellersTime = 10 * time.Second
+	// pingTimeout bounds the question whether a connection that was idle is still
+	// one: without it, one whose other end is gone is asked for a minute.
+	pingTimeout = time.Second
 	// connectTimeout is for a URL that names none.
 	connectTimeout = 2 * time.Second
 	// rollbackTimeout bounds the polite end of a transaction that failed; after
@@ -104,6 +110,7 @@ func settle(config *pgxpool.Config) *pgxpool.Config {
 func (s *Store) newPool(size int, settings map[string]string) (*pgxpool.Pool, error) {
 	config := s.config.Copy()
 	config.MaxConns = int32(size)
+	config.PingTimeout = pingTimeout
 	maps.Copy(config.ConnConfig.RuntimeParams, settings)
 	if settings["plan_cache_mode"] == "force_generic_plan" {
 		config.PrepareConn = freshPlans
@@ -164,7 +171,7 @@ func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn,
 	}
 	take := pool.Acquire
 	if pool == s.writers || pool == s.readers || pool == s.keepers {
-		take = func(ctx context.Context) (*pgxpool.Conn, error) { return acquireSoon(ctx, pool) }
+		take = func(ctx context.Context) (*pgxpool.Conn, error) { return s.acquireSoon(ctx, pool) }
 	}
 	conn, err := take(ctx)
 	if err != nil {
@@ -173,16 +180,17 @@ func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn,
 	return conn, nil
 }
 
-// acquireSoon gives up when others have all connections for poolWait. A
-// connection that is being made meanwhile goes on being made.
-func acquireSoon(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
-	connecting, cancel := context.WithTimeout(ctx, pool.Config().ConnConfig.ConnectTimeout+poolWait)
+// acquireSoon fails when a connection cannot be made, and gives up when others
+// have all connections for poolWait. While one is being made it waits for that.
+func (s *Store) acquireSoon(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+	connecting, cancel := context.WithTimeout(ctx, s.config.ConnConfig.ConnectTimeout+poolWait)
 	defer cancel()
 	for {
 		waiting, cancel := context.WithTimeout(connecting, poolWait)
 		conn, err := pool.Acquire(waiting)
+		late := waiting.Err() != nil
 		cancel()
-		if err == nil || waiting.Err() == nil || connecting.Err() != nil || pool.Stat().ConstructingConns() == 0 {
+		if err == nil || !late || connecting.Err() != nil || pool.Stat().ConstructingConns() == 0 {
 			return conn, err
 		}
 	}
@@ -195,6 +203,11 @@ func (s *Store) read(ctx context.Context, work func(*pgxpool.Conn) error) error 
 
 // on runs work on a connection of a pool and translates its error.
 func (s *Store) on(ctx context.Context, pool *pgxpool.Pool, work func(*pgxpool.Conn) error) error {
+	if pool == s.tellers {
+		bounded, cancel := context.WithTimeout(ctx, tellersTime)
+		defer cancel()
+		ctx = bounded
+	}
 	conn, err := s.acquire(ctx, pool)
 	if err != nil {
 		return err

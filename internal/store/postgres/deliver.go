@@ -207,7 +207,11 @@ func queueCalls(batch *pgx.Batch, results []outbox.Result, now time.Time) {
 
 // Pause stops an endpoint. See outbox.Store.
 func (s *Store) Pause(ctx context.Context, p outbox.Pause) error {
-	return s.on(ctx, s.tellers, func(conn *pgxpool.Conn) error {
+	pool := s.tellers
+	if p.ByHand {
+		pool = s.writers
+	}
+	return s.on(ctx, pool, func(conn *pgxpool.Conn) error {
 		_, err := conn.Exec(ctx, pauseEndpoint, p.Endpoint, p.Reason, p.ByHand, micros(p.At))
 		return err
 	})

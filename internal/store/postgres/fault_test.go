@@ -288,6 +288,50 @@ func TestConnectionThatIsBeingMadeIsWaitedFor(t *testing.T) {
 	}
 }
 
+// What cannot be connected to is refused at once, however many ask, and is not
+// dialled again and again.
+func TestServerThatHangsUpIsNotDialledForEver(t *testing.T) {
+	url := pgtest.Database(t)
+	proxy := newProxy(t, raw(t, url).Config())
+	db := open(t, proxy.url(url))
+	err := db.EachConnection(t.Context(), func(conn *pgx.Conn) error { return conn.Close(t.Context()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.hangUp.Store(true)
+	proxy.distance.Store(int64(time.Millisecond))
+	before := proxy.taken.Load()
+	const asking = 8
+	var all sync.WaitGroup
+	for range asking {
+		all.Go(func() {
+			_, err := db.Orders(t.Context(), order.OrderFilter{Limit: 1})
+			wantUnavailable(t, "a question to a server that hangs up", err)
+		})
+	}
+	all.Wait()
+	// Each of them may meet a few connections, and the driver tries both ways.
+	if dials := proxy.taken.Load() - before; dials > 20*asking {
+		t.Errorf("%d dials for %d questions", dials, asking)
+	}
+}
+
+// The other end of a connection that was idle may be gone without a word, as
+// behind a firewall that forgot it. Nobody waits for it for long, not even at the end.
+func TestConnectionThatIsSilentIsLeft(t *testing.T) {
+	url := pgtest.Database(t)
+	proxy := newProxy(t, raw(t, url).Config())
+	db := open(t, proxy.url(url))
+	proxy.silent.Store(proxy.taken.Load())
+	<-time.After(1100 * time.Millisecond) // the driver asks those that were idle for a second
+	if _, _, err := db.Head(t.Context()); err != nil {
+		t.Errorf("the head: %v", err)
+	}
+	if err := put(t.Context(), db, "T1", nil); err != nil {
+		wantUnavailable(t, "a command", err)
+	}
+}
+
 // proxy passes bytes on. While it is mute, it cuts each connection at the first
 // answer, which it does not pass on. A new connection begins after the distance,
 // in nanoseconds.
@@ -296,6 +340,9 @@ type proxy struct {
 	server   string
 	mute     atomic.Bool
 	distance atomic.Int64
+	hangUp   atomic.Bool  // new connections are closed
+	taken    atomic.Int64 // how many connections there were
+	silent   atomic.Int64 // so many of them, the first, say nothing any more
 }
 
 func newProxy(t *testing.T, server *pgx.ConnConfig) *proxy {
@@ -329,10 +376,14 @@ func (p *proxy) url(server string) string {
 
 func (p *proxy) serve(ctx context.Context, client net.Conn) {
 	defer func() { _ = client.Close() }()
+	mine := p.taken.Add(1)
 	select {
 	case <-ctx.Done():
 		return
 	case <-time.After(time.Duration(p.distance.Load())):
+	}
+	if p.hangUp.Load() {
+		return
 	}
 	server, err := new(net.Dialer).DialContext(ctx, "tcp", p.server)
 	if err != nil {
@@ -349,6 +400,9 @@ func (p *proxy) serve(ctx context.Context, client net.Conn) {
 		n, err := server.Read(buffer)
 		if err != nil || p.mute.Load() {
 			break
+		}
+		if mine <= p.silent.Load() {
+			continue
 		}
 		if _, err := client.Write(buffer[:n]); err != nil {
 			break
