@@ -35,7 +35,7 @@ const (
 	poolWait = 300 * time.Millisecond
 	// tellersTime bounds a piece of work that nobody waits for: a connection whose
 	// other end is gone without a word must not keep it for ever.
-	tellersTime = 10 * time.Second
+	tellersTime = 5 * time.Second
 	// pingTimeout bounds the question whether a connection that was idle is still
 	// one: without it, one whose other end is gone is asked for a minute.
 	pingTimeout = time.Second
@@ -197,12 +197,13 @@ func (s *Store) acquireSoon(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.C
 }
 
 // read runs work on a connection that reads.
-func (s *Store) read(ctx context.Context, work func(*pgxpool.Conn) error) error {
+func (s *Store) read(ctx context.Context, work func(context.Context, *pgxpool.Conn) error) error {
 	return s.on(ctx, s.readers, work)
 }
 
-// on runs work on a connection of a pool and translates its error.
-func (s *Store) on(ctx context.Context, pool *pgxpool.Pool, work func(*pgxpool.Conn) error) error {
+// on runs work on a connection of a pool and translates its error. The context
+// that work gets is the one that counts.
+func (s *Store) on(ctx context.Context, pool *pgxpool.Pool, work func(context.Context, *pgxpool.Conn) error) error {
 	if pool == s.tellers {
 		bounded, cancel := context.WithTimeout(ctx, tellersTime)
 		defer cancel()
@@ -213,7 +214,7 @@ func (s *Store) on(ctx context.Context, pool *pgxpool.Pool, work func(*pgxpool.C
 		return err
 	}
 	defer conn.Release() // one with an open transaction is closed, not kept
-	return s.settleError(conn.Conn(), work(conn))
+	return s.settleError(conn.Conn(), work(ctx, conn))
 }
 
 // each calls scan for every row of a query.

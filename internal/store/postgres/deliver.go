@@ -97,7 +97,7 @@ func (s *Store) Claim(ctx context.Context, c outbox.Claim) (outbox.Claimed, erro
 	var claimed outbox.Claimed
 	names := column(c.Want, func(w *outbox.Want) string { return w.Endpoint })
 	limits := column(c.Want, func(w *outbox.Want) int64 { return int64(w.Limit + outbox.LookAhead) })
-	err := s.inTransaction(ctx, s.tellers, func(tx pgx.Tx) error {
+	err := s.inTransaction(ctx, s.tellers, func(ctx context.Context, tx pgx.Tx) error {
 		var due []outbox.Candidate
 		rows, err := tx.Query(ctx, dueDeliveries, names, limits, micros(c.Now))
 		if err != nil {
@@ -143,7 +143,7 @@ func (s *Store) Finish(ctx context.Context, now time.Time, results []outbox.Resu
 	results = row.SortedResults(results)
 	type r = outbox.Result
 	ids, endpoints := deliveryKeys(results, func(r *r) outbox.Key { return r.Delivery.Key })
-	return s.on(ctx, s.tellers, func(conn *pgxpool.Conn) error {
+	return s.on(ctx, s.tellers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		var batch pgx.Batch // one transaction: it is sent as one
 		batch.Queue(lockDeliveries, ids, endpoints)
 		batch.Queue(finishDeliveries, ids, endpoints,
@@ -211,16 +211,16 @@ func (s *Store) Pause(ctx context.Context, p outbox.Pause) error {
 	if p.ByHand {
 		pool = s.writers
 	}
-	return s.on(ctx, pool, func(conn *pgxpool.Conn) error {
+	return s.on(ctx, pool, func(ctx context.Context, conn *pgxpool.Conn) error {
 		_, err := conn.Exec(ctx, pauseEndpoint, p.Endpoint, p.Reason, p.ByHand, micros(p.At))
 		return err
 	})
 }
 
 // inTransaction runs work in a transaction on a connection of a pool.
-func (s *Store) inTransaction(ctx context.Context, pool *pgxpool.Pool, work func(pgx.Tx) error) error {
-	return s.on(ctx, pool, func(conn *pgxpool.Conn) error {
-		return pgx.BeginFunc(ctx, conn, work)
+func (s *Store) inTransaction(ctx context.Context, pool *pgxpool.Pool, work func(context.Context, pgx.Tx) error) error {
+	return s.on(ctx, pool, func(ctx context.Context, conn *pgxpool.Conn) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return work(ctx, tx) })
 	})
 }
 

@@ -41,7 +41,7 @@ func (s *Store) Resume(ctx context.Context, endpoint string) (resumed bool, err 
 	if !row.IsKey(endpoint) {
 		return false, nil
 	}
-	err = s.on(ctx, s.writers, func(conn *pgxpool.Conn) error {
+	err = s.on(ctx, s.writers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		tag, err := conn.Exec(ctx, resumeEndpoint, endpoint)
 		resumed = tag.RowsAffected() > 0
 		return err
@@ -82,7 +82,7 @@ func (s *Store) Resend(ctx context.Context, eventID string, endpoints []string, 
 		return 0, nil
 	}
 	var resent int64
-	err := s.on(ctx, s.writers, func(conn *pgxpool.Conn) error {
+	err := s.on(ctx, s.writers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		tag, err := conn.Exec(ctx, resendEvent, eventID, endpoints, micros(now))
 		resent = tag.RowsAffected()
 		return err
@@ -97,7 +97,7 @@ func (s *Store) ResendPage(ctx context.Context, f outbox.Filter, now time.Time, 
 	if !ok {
 		return page, nil
 	}
-	err := s.inTransaction(ctx, s.writers, func(tx pgx.Tx) error {
+	err := s.inTransaction(ctx, s.writers, func(ctx context.Context, tx pgx.Tx) error {
 		if !dryRun {
 			query += "\nfor update" // in key order, as everybody locks them
 		}
@@ -142,7 +142,7 @@ func (s *Store) Event(ctx context.Context, id string) (e order.Event, err error)
 	if !row.IsKey(id) {
 		return e, order.ErrUnknown
 	}
-	err = s.read(ctx, func(conn *pgxpool.Conn) (err error) {
+	err = s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
 		e, err = row.ScanTelling(conn.QueryRow(ctx, oneEvent, id))
 		return err
 	})
@@ -152,7 +152,7 @@ func (s *Store) Event(ctx context.Context, id string) (e order.Event, err error)
 // list reads all rows of a query; never nil.
 func list[T any](ctx context.Context, s *Store, scan func(row.Scanner) (T, error), query string, args ...any) ([]T, error) {
 	all := []T{}
-	err := s.read(ctx, func(conn *pgxpool.Conn) error {
+	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return each(ctx, conn, func(r row.Scanner) error {
 			v, err := scan(r)
 			all = append(all, v)

@@ -316,12 +316,19 @@ func TestServerThatHangsUpIsNotDialledForEver(t *testing.T) {
 	}
 }
 
-// The other end of a connection that was idle may be gone without a word, as
-// behind a firewall that forgot it. Nobody waits for it for long, not even at the end.
+// The other end of a connection may be gone without a word, as behind a firewall
+// that forgot it. Nobody waits for it for ever, not even at the end, and one that
+// was idle for a second is asked first.
 func TestConnectionThatIsSilentIsLeft(t *testing.T) {
 	url := pgtest.Database(t)
 	proxy := newProxy(t, raw(t, url).Config())
 	db := open(t, proxy.url(url))
+	proxy.silent.Store(proxy.taken.Load())
+	_, err := db.Sequence(t.Context(), 1)
+	wantUnavailable(t, "to give places", err)
+	if _, _, err := db.Head(t.Context()); err != nil {
+		t.Errorf("the head, on a new connection: %v", err)
+	}
 	proxy.silent.Store(proxy.taken.Load())
 	<-time.After(1100 * time.Millisecond) // the driver asks those that were idle for a second
 	if _, _, err := db.Head(t.Context()); err != nil {

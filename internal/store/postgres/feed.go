@@ -48,7 +48,7 @@ order by u.base, e.ordinal limit $4`
 
 // Head is the last place of the feed. See order.Feed.
 func (s *Store) Head(ctx context.Context) (last int64, waiting bool, err error) {
-	err = s.on(ctx, s.tellers, func(conn *pgxpool.Conn) error {
+	err = s.on(ctx, s.tellers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return conn.QueryRow(ctx, feedHead).Scan(&last, &waiting)
 	})
 	return last, waiting, err
@@ -58,7 +58,7 @@ func (s *Store) Head(ctx context.Context) (last int64, waiting bool, err error) 
 // order.Feed.
 func (s *Store) Sequence(ctx context.Context, limit int) (int, error) {
 	var given int
-	err := s.on(ctx, s.tellers, func(conn *pgxpool.Conn) error {
+	err := s.on(ctx, s.tellers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		var locked bool
 		var ask pgx.Batch
 		ask.Queue(begin)
@@ -90,7 +90,7 @@ func (s *Store) Sequence(ctx context.Context, limit int) (int, error) {
 // are given in order, so that no smaller one appears between the two reads. See
 // order.Feed.
 func (s *Store) EventsAfter(ctx context.Context, merchant string, after int64, limit int) (events []order.Event, through int64, err error) {
-	err = s.read(ctx, func(conn *pgxpool.Conn) error {
+	err = s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		if err := each(ctx, conn, func(r row.Scanner) error { return r.Scan(&through) }, feedReach, row.FeedEnd(after)); err != nil {
 			return err
 		}

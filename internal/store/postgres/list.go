@@ -20,7 +20,7 @@ func (s *Store) Orders(ctx context.Context, f order.OrderFilter) ([]order.Order,
 	if !ok {
 		return list, nil
 	}
-	err := s.read(ctx, func(conn *pgxpool.Conn) error {
+	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return each(ctx, conn, func(r row.Scanner) error {
 			o, err := row.ScanOrder(r)
 			list = append(list, o)
@@ -38,7 +38,7 @@ func (s *Store) Notifications(ctx context.Context, f order.NotificationFilter) (
 	if !ok {
 		return list, nil
 	}
-	err := s.read(ctx, func(conn *pgxpool.Conn) error {
+	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return each(ctx, conn, func(r row.Scanner) error {
 			n, err := row.ScanNotification(r)
 			list = append(list, n)

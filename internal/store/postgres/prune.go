@@ -27,7 +27,7 @@ where a.event_id = k.event_id and a.endpoint = k.endpoint and (a.started_at < $3
 // PruneDeliveries removes what is past its retention time. See store.Upkeep.
 func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, after outbox.Key, limit int) (outbox.Pruned, error) {
 	var aged row.Aged
-	err := s.on(ctx, s.tellers, func(conn *pgxpool.Conn) error {
+	err := s.on(ctx, s.tellers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return each(ctx, conn, aged.Step(before), agedDeliveries, after.EventID, after.Endpoint, limit)
 	})
 	pruned := outbox.Pruned{Last: aged.Last, More: aged.More(limit)}
@@ -35,7 +35,7 @@ func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, after out
 		return pruned, err
 	}
 	same := func(k *outbox.Key) outbox.Key { return *k }
-	err = s.on(ctx, s.tellers, func(conn *pgxpool.Conn) error {
+	err = s.on(ctx, s.tellers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		var batch pgx.Batch // one transaction: it is sent as one
 		ids, endpoints := deliveryKeys(aged.Gone, same)
 		batch.Queue(lockDeliveries, ids, endpoints)

@@ -70,7 +70,7 @@ func (s *Store) KeepRefusals(ctx context.Context, rows []refusal.Refusal, bounds
 		bound := bounds.Of(account)
 		batch.Queue(trimRefusals, account, bound.Count, bound.Bytes)
 	}
-	return s.on(ctx, s.keepers, func(conn *pgxpool.Conn) error { return conn.SendBatch(ctx, &batch).Close() })
+	return s.on(ctx, s.keepers, func(ctx context.Context, conn *pgxpool.Conn) error { return conn.SendBatch(ctx, &batch).Close() })
 }
 
 // TrimRefusals removes what is beyond the bounds. See refusal.Store.
@@ -85,7 +85,7 @@ func (s *Store) PruneRefusals(ctx context.Context, before time.Time, limit int) 
 
 func (s *Store) removeRefusals(ctx context.Context, statement string, args ...any) (int, error) {
 	var removed int64
-	err := s.on(ctx, s.keepers, func(conn *pgxpool.Conn) error {
+	err := s.on(ctx, s.keepers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, lockRefusals, refusalLock); err != nil {
 				return err
@@ -116,7 +116,7 @@ func (s *Store) Refusal(ctx context.Context, id string) (r refusal.Refusal, err 
 		return r, order.ErrUnknown
 	}
 	var header, body []byte
-	err = s.read(ctx, func(conn *pgxpool.Conn) (err error) {
+	err = s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
 		r, err = row.ScanRefusal(conn.QueryRow(ctx, oneRefusal, id), &header, &body)
 		return err
 	})

@@ -52,7 +52,7 @@ func (s *Store) TakeKey(ctx context.Context, c idempotency.Claim) (idempotency.R
 	}
 	for range takeTries {
 		found := false
-		err := s.on(ctx, s.writers, func(conn *pgxpool.Conn) error {
+		err := s.on(ctx, s.writers, func(ctx context.Context, conn *pgxpool.Conn) error {
 			var batch pgx.Batch // one transaction: it is sent as one
 			batch.Queue(takeKey, c.Key, c.Merchant, c.Fingerprint[:], c.Token, c.For.Microseconds())
 			batch.Queue(findRequest, c.Key, c.Merchant).Query(scanAll(func(r row.Scanner) (err error) {
@@ -74,7 +74,7 @@ func (s *Store) FinishKey(ctx context.Context, l idempotency.Lock, a idempotency
 	if err := row.CheckLock(&l); err != nil {
 		return err
 	}
-	return s.on(ctx, s.writers, func(conn *pgxpool.Conn) error {
+	return s.on(ctx, s.writers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		tag, err := conn.Exec(ctx, finishKey, finishArguments(&l, &a)...)
 		if err == nil && tag.RowsAffected() == 0 {
 			return idempotency.ErrLost
@@ -101,7 +101,7 @@ func (s *Store) ReleaseKey(ctx context.Context, l idempotency.Lock) error {
 	if err := row.CheckLock(&l); err != nil {
 		return err
 	}
-	return s.on(ctx, s.writers, func(conn *pgxpool.Conn) error {
+	return s.on(ctx, s.writers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		_, err := conn.Exec(ctx, releaseKey, l.Key, l.Merchant, l.Token)
 		return err
 	})
@@ -110,7 +110,7 @@ func (s *Store) ReleaseKey(ctx context.Context, l idempotency.Lock) error {
 // PruneKeys removes old keys, a few at a time. See idempotency.Store.
 func (s *Store) PruneKeys(ctx context.Context, age time.Duration, limit int) (int, error) {
 	var pruned int64
-	err := s.on(ctx, s.tellers, func(conn *pgxpool.Conn) error {
+	err := s.on(ctx, s.tellers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		tag, err := conn.Exec(ctx, pruneKeys, age.Microseconds(), limit)
 		pruned = tag.RowsAffected()
 		return err

@@ -51,7 +51,7 @@ func (s *Store) Story(ctx context.Context, key order.Key) (order.Story, error) {
 	if !row.IsKey(key.Merchant, key.OutTradeNo) {
 		return story, order.ErrUnknown
 	}
-	err := s.read(ctx, func(conn *pgxpool.Conn) error {
+	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		var orders []order.Order
 		var batch pgx.Batch
 		batch.Queue(beginReading)
@@ -94,7 +94,7 @@ func (s *Store) WaitingFor(ctx context.Context, key order.Key) ([]string, error)
 		return ids, nil
 	}
 	account, _, _ := strings.Cut(key.Merchant, "/")
-	err := s.read(ctx, func(conn *pgxpool.Conn) error {
+	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return each(ctx, conn, func(r row.Scanner) error {
 			var id string
 			err := r.Scan(&id)
@@ -111,7 +111,7 @@ func (s *Store) Notification(ctx context.Context, id string) (order.Row, error) 
 	if !row.IsKey(id) {
 		return n, order.ErrUnknown
 	}
-	err := s.read(ctx, func(conn *pgxpool.Conn) error {
+	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		var content []byte
 		found, err := row.ScanNotification(conn.QueryRow(ctx, oneNotification, id), &content)
 		if err != nil {
@@ -130,7 +130,7 @@ func (s *Store) Capture(ctx context.Context, id string) (order.Capture, time.Tim
 	if !row.IsKey(id) {
 		return c, time.Time{}, order.ErrUnknown
 	}
-	err := s.read(ctx, func(conn *pgxpool.Conn) error {
+	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		var line []byte
 		var removed bool
 		if err := conn.QueryRow(ctx, oneCapture, id).Scan(&line, &c.Header, &c.Body, &removed, &received); err != nil {

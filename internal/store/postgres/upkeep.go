@@ -34,7 +34,7 @@ where n.id = c.id`
 // Known reads which fact keys are recorded.
 func (s *Store) Known(ctx context.Context, keys []order.FactKey) (map[order.FactKey]order.Ref, error) {
 	known := map[order.FactKey]order.Ref{}
-	err := s.on(ctx, s.lookers, func(conn *pgxpool.Conn) error {
+	err := s.on(ctx, s.lookers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		var batch pgx.Batch
 		queueKnown(&batch, keys, known)
 		return conn.SendBatch(ctx, &batch).Close()
@@ -48,7 +48,7 @@ func (s *Store) Payments(ctx context.Context, txns []order.TxnKey) (map[order.Tx
 	if err := row.CheckWant(&order.Want{Txns: txns}); err != nil {
 		return payments, err
 	}
-	err := s.on(ctx, s.lookers, func(conn *pgxpool.Conn) error {
+	err := s.on(ctx, s.lookers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		var batch pgx.Batch
 		queuePayments(&batch, arrays{}, txnArrays(txns), payments)
 		return conn.SendBatch(ctx, &batch).Close()
@@ -67,7 +67,7 @@ func (s *Store) AddCopies(ctx context.Context, copies map[string]int64) error {
 	for i, id := range ids {
 		counts[i] = copies[id]
 	}
-	return s.on(ctx, s.tellers, func(conn *pgxpool.Conn) error {
+	return s.on(ctx, s.tellers, func(ctx context.Context, conn *pgxpool.Conn) error {
 		var batch pgx.Batch // one transaction: it is sent as one
 		batch.Queue(lockNotifications, ids)
 		batch.Queue(addCopies, ids, counts)
@@ -77,7 +77,7 @@ func (s *Store) AddCopies(ctx context.Context, copies map[string]int64) error {
 
 // Beat writes one row durably: while it does, notifications can be taken.
 func (s *Store) Beat(ctx context.Context) error {
-	return s.on(ctx, s.notices, func(conn *pgxpool.Conn) error {
+	return s.on(ctx, s.notices, func(ctx context.Context, conn *pgxpool.Conn) error {
 		_, err := conn.Exec(ctx, beat)
 		return err
 	})
@@ -87,7 +87,7 @@ func (s *Store) Beat(ctx context.Context) error {
 // before a time, in the order in which they were recorded, and says of how many.
 // What they said stays. See store.Upkeep.
 func (s *Store) PruneRaw(ctx context.Context, before time.Time, limit int) (pruned int, err error) {
-	err = s.inTransaction(ctx, s.tellers, func(tx pgx.Tx) error {
+	err = s.inTransaction(ctx, s.tellers, func(ctx context.Context, tx pgx.Tx) error {
 		var upto string
 		if err := tx.QueryRow(ctx, lockPruning).Scan(&upto); errors.Is(err, pgx.ErrNoRows) {
 			return nil // another instance is about it
