@@ -1,6 +1,7 @@
 package order
 
 import (
+	"maps"
 	"slices"
 	"sync"
 )
@@ -9,7 +10,6 @@ import (
 type committer struct {
 	r     *Recorder
 	unit  *underway  // what it is about; nil between two units
-	keys  []Key      // of the orders that are here
 	later []*pending // came for an order that is here, and goes into the next unit
 }
 
@@ -22,8 +22,10 @@ type underway struct {
 // works is what the committers are about. The mutex guards all of it.
 type works struct {
 	mu     sync.Mutex
-	orders map[Key]*committer
-	newest *underway // the unit that was closed last: who passed a slow one once does not wait for it again
+	orders map[Key]*committer // where an order stays while something of it is there
+	// newest is the unit that was closed last: who passed a slow one once does not
+	// wait for it again.
+	newest *underway
 }
 
 // run commits what comes until the Recorder closes.
@@ -75,7 +77,6 @@ func (c *committer) claim(batch []*pending) []*pending {
 			continue
 		}
 		w.orders[p.order] = c
-		c.keys = append(c.keys, p.order)
 		own = append(own, p)
 	}
 	if len(own) > 0 {
@@ -90,15 +91,9 @@ func (c *committer) release() {
 	w := &c.r.works
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, key := range c.keys {
-		delete(w.orders, key)
-	}
-	c.keys = c.keys[:0]
+	maps.DeleteFunc(w.orders, func(_ Key, at *committer) bool { return at == c })
 	for _, p := range c.later {
-		if w.orders[p.order] == nil {
-			w.orders[p.order] = c
-			c.keys = append(c.keys, p.order)
-		}
+		w.orders[p.order] = c
 	}
 	if c.unit == nil {
 		return

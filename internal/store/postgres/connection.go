@@ -169,11 +169,14 @@ func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn,
 	if !s.ready.Load() {
 		return nil, errNotPrepared
 	}
-	take := pool.Acquire
-	if pool == s.writers || pool == s.readers || pool == s.keepers {
-		take = func(ctx context.Context) (*pgxpool.Conn, error) { return s.acquireSoon(ctx, pool) }
+	var conn *pgxpool.Conn
+	var err error
+	switch pool {
+	case s.writers, s.readers, s.keepers:
+		conn, err = s.acquireSoon(ctx, pool)
+	default:
+		conn, err = pool.Acquire(ctx)
 	}
-	conn, err := take(ctx)
 	if err != nil {
 		return nil, unavailable(err)
 	}
